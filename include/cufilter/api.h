@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Visibility of the C API's symbols. */
+#ifndef CUFILTER_API_H
+#define CUFILTER_API_H
+
+#ifdef __cplusplus
+#define CUFILTER_EXTERN_C_BEGIN extern "C" {
+#define CUFILTER_EXTERN_C_END }
+#else
+#define CUFILTER_EXTERN_C_BEGIN
+#define CUFILTER_EXTERN_C_END
+#endif
+
+#if defined(__GNUC__)
+#define CUFILTER_C_API __attribute__((visibility("default")))
+#define CUFILTER_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define CUFILTER_C_API
+#define CUFILTER_PRINTF(format, first)
+#endif
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The whole C API. */
+#ifndef CUFILTER_CUFILTER_H
+#define CUFILTER_CUFILTER_H
+
+#include <cufilter/device.h>
+#include <cufilter/fir.h>
+#include <cufilter/status.h>
+
+#endif
