@@ -14,7 +14,8 @@ enum cufilter_memory {
 };
 
 /* Classifies p[0 .. bytes-1] and gives its device address (NULL for HOST). Ranges known
- * from cufilter_buffer_register() are found without a CUDA call. Needs the device current. */
+ * from cufilter_buffer_register() are found without a CUDA call. Needs the device
+ * current. */
 enum cufilter_memory cufilter_memory_of(int device, const void* p, size_t bytes,
                                         void** device_address);
 

@@ -15,7 +15,8 @@
 CUFILTER_EXTERN_C_BEGIN
 
 /* Stores the text as the thread's last error and returns `status`:
- *     return cufilter_fail(CUFILTER_ERR_INVALID, "%s: decimation must be ...", __func__); */
+ *     return cufilter_fail(CUFILTER_ERR_INVALID, "%s: decimation must be ...", __func__);
+ */
 enum cufilter_status cufilter_fail(enum cufilter_status status, const char* format, ...)
     CUFILTER_PRINTF(2, 3);
 
@@ -27,7 +28,8 @@ void* cufilter_alloc(size_t bytes);
 void cufilter_free(void* p);
 
 #ifdef CUFILTER_HAVE_CUDA
-/* Turns a CUDA error into a status with a text "where: what failed: CUDA's text (name)". */
+/* Turns a CUDA error into a status with a text "where: what failed: CUDA's text (name)".
+ */
 enum cufilter_status cufilter_cuda_fail(cudaError_t error, const char* where,
                                         const char* what);
 

@@ -38,7 +38,10 @@ const char* cufilter_strerror(enum cufilter_status status)
     return "unknown status";
 }
 
-const char* cufilter_last_error(void) { return last_error; }
+const char* cufilter_last_error(void)
+{
+    return last_error;
+}
 
 enum cufilter_status cufilter_fail(enum cufilter_status status, const char* format, ...)
 {
@@ -49,7 +52,10 @@ enum cufilter_status cufilter_fail(enum cufilter_status status, const char* form
     return status;
 }
 
-void cufilter_set_log(cufilter_log_fn receiver) { atomic_store(&log_receiver, receiver); }
+void cufilter_set_log(cufilter_log_fn receiver)
+{
+    atomic_store(&log_receiver, receiver);
+}
 
 void cufilter_log(enum cufilter_log_level level, const char* format, ...)
 {
@@ -73,4 +79,7 @@ void* cufilter_alloc(size_t bytes)
     return p;
 }
 
-void cufilter_free(void* p) { free(p); }
+void cufilter_free(void* p)
+{
+    free(p);
+}

@@ -49,10 +49,10 @@ struct fir_backend {
     enum cufilter_status (*reserve)(void* self, size_t history);
 
     /* y[i] = sum_k h[k] x[first + i D - k] for i in [0, n_out), where
-     * first + (n_out-1) D < n_in and x[n < 0] is history; then appends x[0 .. n_in-1] to
-     * the history. On failure nothing has been appended. */
+     * -D < first <= 0, first + (n_out-1) D < n_in, and x[n < 0] is history; then appends
+     * x[0 .. n_in-1] to the history. n_in >= 1. On failure nothing has been appended. */
     enum cufilter_status (*process)(void* self, void* plan, const void* x, size_t n_in,
-                                    void* y, size_t first, size_t n_out);
+                                    void* y, int64_t first, size_t n_out);
     enum cufilter_status (*synchronize)(void* self);
 
     /* The last n items of history, oldest first; set also clears what is older. */
@@ -71,25 +71,28 @@ extern const struct fir_backend fir_backend_gpu;
 #ifdef CUFILTER_HAVE_CUDA
 /* ---------------------------------------------------------------- GPU methods
  *
- * One launch filters the outputs n = first + i D of [begin, end): input index n counts from
- * the call's first item, so that a long call can be split in launches over one x. */
+ * One launch filters the outputs n = first + i D of [begin, end): input index n counts
+ * from the call's first item, so that a long call can be split in launches over one x. */
 struct fir_launch {
     const void* x;      /* item 0 of the call; [0, end) readable by the GPU */
-    int64_t begin, end; /* n range of this launch, 0 <= begin < end */
+    int64_t begin, end; /* n range of this launch, -D < begin < end; begin < 0 where an
+                           output belongs to an item of the call before */
 
-    /* History: x[g < 0] = ring[(ring_pos + g) & ring_mask], input items. With `append` the
-     * launch also writes x[begin .. end-1] to ring[(ring_pos + n) & ring_mask]; the caller
-     * sees to it that this overwrites nothing that the launch still reads. */
+    /* History: x[g < 0] = ring[(ring_pos + g) & ring_mask], input items. With `append`
+     * the launch also writes x[n] to ring[(ring_pos + n) & ring_mask] for n in
+     * [max(begin, 0), end); the caller sees to it that this overwrites nothing that the
+     * launch still reads. */
     void* ring;
     uint32_t ring_mask, ring_pos;
     bool append;
 
     void* y;       /* output i lies at y[i], output items */
-    int64_t first; /* >= begin; the first n of the launch's outputs is the least
+    int64_t first; /* <= 0; the launch's first output is at the least
                       first + i D >= begin */
 
-    /* With `flag`: when all of the launch's writes are visible to the host, the last block
-     * stores `ticket` there. `blocks_done` is a device counter, 0 between launches. */
+    /* With `flag`: when all of the launch's writes are visible to the host, the last
+     * block stores `ticket` there. `blocks_done` is a device counter, 0 between launches.
+     */
     uint32_t* blocks_done;
     volatile uint32_t* flag; /* device address of mapped host memory, or NULL */
     uint32_t ticket;

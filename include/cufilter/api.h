@@ -13,10 +13,10 @@
 
 #if defined(__GNUC__)
 #define CUFILTER_C_API __attribute__((visibility("default")))
-#define CUFILTER_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define CUFILTER_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #else
 #define CUFILTER_C_API
-#define CUFILTER_PRINTF(format, first)
+#define CUFILTER_PRINTF(text, first)
 #endif
 
 #endif

@@ -2,9 +2,9 @@
 /* GPUs as the cores see them, and registration of host buffers for direct access.
  *
  * A device number is CUFILTER_DEVICE_CPU (-1), CUFILTER_DEVICE_AUTO (-2) or a CUDA device
- * index from 0. AUTO takes the environment variable CUFILTER_DEVICE where it is set ("cpu",
- * "auto" or an index), else the first usable GPU, else the CPU with one logged warning.
- * An index that cannot be used is an error, never a fallback. */
+ * index from 0. AUTO takes the environment variable CUFILTER_DEVICE where it is set
+ * ("cpu", "auto" or an index), else the first usable GPU, else the CPU with one logged
+ * warning. An index that cannot be used is an error, never a fallback. */
 #ifndef CUFILTER_DEVICE_H
 #define CUFILTER_DEVICE_H
 
@@ -32,7 +32,8 @@ CUFILTER_C_API int cufilter_built_with_cuda(void);
 /* Number of CUDA devices; 0 where there is no driver or no CUDA in the build. */
 CUFILTER_C_API int cufilter_device_count(void);
 
-/* CUDA versions as 1000 * major + 10 * minor; 0 = none. cuFFT's as cufftGetVersion() does. */
+/* CUDA versions as 1000 * major + 10 * minor; 0 = none. cuFFT's as cufftGetVersion()
+ * does. */
 CUFILTER_C_API void cufilter_cuda_versions(int* driver, int* runtime, int* cufft);
 
 CUFILTER_C_API enum cufilter_status
@@ -41,14 +42,14 @@ cufilter_device_get_info(int device, struct cufilter_device_info* info);
 /* Resolves `requested` (see above) to CUFILTER_DEVICE_CPU or a usable index. */
 CUFILTER_C_API enum cufilter_status cufilter_device_choose(int requested, int* chosen);
 
-/* Pins [base, base + bytes) and maps it for the GPU `device`, so that cores read and write
- * it without a staging copy. Calls nest: a range registered twice is released by the second
- * unregister. CUFILTER_ERR_UNSUPPORTED where the driver refuses; the cores then stage
- * through pinned memory of their own. A no-op that succeeds for CUFILTER_DEVICE_CPU. */
-CUFILTER_C_API enum cufilter_status
-cufilter_buffer_register(int device, void* base, size_t bytes);
-CUFILTER_C_API enum cufilter_status
-cufilter_buffer_unregister(int device, void* base);
+/* Pins [base, base + bytes) and maps it for the GPU `device`, so that cores read and
+ * write it without a staging copy. Calls nest: a range registered twice is released by
+ * the second unregister. CUFILTER_ERR_UNSUPPORTED where the driver refuses; the cores
+ * then stage through pinned memory of their own. A no-op that succeeds for
+ * CUFILTER_DEVICE_CPU. */
+CUFILTER_C_API enum cufilter_status cufilter_buffer_register(int device, void* base,
+                                                             size_t bytes);
+CUFILTER_C_API enum cufilter_status cufilter_buffer_unregister(int device, void* base);
 
 CUFILTER_EXTERN_C_END
 

@@ -3,16 +3,17 @@
  *
  *     y[m] = sum_{k=0}^{M-1} h[k] x[m D - k],        x[n < 0] = initial state (zeros)
  *
- * M taps h, decimation D. After N input items in all, exactly floor(N / D) outputs have been
- * produced, whatever the sizes of the calls: a process() of any length, 0 and 1 included,
- * continues where the last one stopped, and any segmentation of the input gives what one
- * call would, within rounding (2e-7 relative rms); the same calls give the same bits.
+ * M taps h, decimation D. After N input items in all, exactly floor(N / D) outputs have
+ * been produced, whatever the sizes of the calls: a process() of any length, 0 and 1
+ * included, continues where the last one stopped, and any segmentation of the input gives
+ * what one call would, within rounding (2e-7 relative rms); the same calls give the same
+ * bits.
  *
  * Methods. DIRECT is the sum above. FUSED is overlap-save in one GPU kernel. SIX_STEP is
- * overlap-save in six kernels on cuFFT: the response's FFT, then for each call overlap move,
- * FFT, product, inverse FFT and merge move. PARTITIONED splits long taps in blocks. On the
- * CPU, overlap-save runs on FFTW3f and DIRECT on VOLK. AUTO chooses by measured rules from
- * M, D, the types and the length of the call.
+ * overlap-save in six kernels on cuFFT: the response's FFT, then for each call overlap
+ * move, FFT, product, inverse FFT and merge move. PARTITIONED splits long taps in blocks.
+ * On the CPU, overlap-save runs on FFTW3f and DIRECT on VOLK. AUTO chooses by measured
+ * rules from M, D, the types and the length of the call.
  *
  * Thread safety: process(), reset() and the getters of one handle belong to one thread;
  * set_taps() and set_response() may come from another and act at a process() boundary. */
@@ -67,9 +68,9 @@ struct cufilter_fir_config {
     const void* initial_state;
 
     enum cufilter_fir_method method; /* default CUFILTER_FIR_AUTO */
-    size_t fft_size;                 /* a power of two of at least 2M; 0 (default): chosen */
-    int n_threads;                   /* CPU threads of the FFT; default 1 */
-    int round_output;                /* FSF: nearest instead of truncation; default 0 */
+    size_t fft_size;  /* a power of two of at least 2M; 0 (default): chosen */
+    int n_threads;    /* CPU threads of the FFT; default 1 */
+    int round_output; /* FSF: nearest instead of truncation; default 0 */
 };
 
 typedef struct cufilter_fir cufilter_fir;
@@ -89,12 +90,12 @@ CUFILTER_C_API void cufilter_fir_destroy(cufilter_fir* fir);
 
 /* Filters in[0 .. n_in-1] into out. Writes n_out = floor((N + n_in) / D) - floor(N / D)
  * items, N being the items taken before; INVALID, with nothing consumed, if that exceeds
- * out_capacity. `in` and `out` are host or device pointers and must not overlap. With host
- * pointers the result is there on return. With both on the device the work is only queued
- * on the handle's stream: see cufilter_fir_synchronize(). */
-CUFILTER_C_API enum cufilter_status cufilter_fir_process(cufilter_fir* fir, const void* in,
-                                                         size_t n_in, void* out,
-                                                         size_t out_capacity,
+ * out_capacity. `in` and `out` are host or device pointers and must not overlap. With
+ * host pointers the result is there on return. With both on the device the work is only
+ * queued on the handle's stream: see cufilter_fir_synchronize(). */
+CUFILTER_C_API enum cufilter_status cufilter_fir_process(cufilter_fir* fir,
+                                                         const void* in, size_t n_in,
+                                                         void* out, size_t out_capacity,
                                                          size_t* n_out);
 
 /* The number of outputs that process() of n_in items would write. */
@@ -106,11 +107,12 @@ CUFILTER_C_API enum cufilter_status cufilter_fir_synchronize(cufilter_fir* fir);
 /* New taps of any length from the next process() on. Input history, sample alignment and
  * output count stay: y after the change is the convolution of the true input with the new
  * taps. History reaches back at least 65536 items, whatever the old taps' length. */
-CUFILTER_C_API enum cufilter_status cufilter_fir_set_taps(cufilter_fir* fir,
-                                                          const void* taps, size_t n_taps);
 CUFILTER_C_API enum cufilter_status
-cufilter_fir_set_response(cufilter_fir* fir, const float* response, size_t n_response,
-                          size_t n_response_taps);
+cufilter_fir_set_taps(cufilter_fir* fir, const void* taps, size_t n_taps);
+CUFILTER_C_API enum cufilter_status cufilter_fir_set_response(cufilter_fir* fir,
+                                                              const float* response,
+                                                              size_t n_response,
+                                                              size_t n_response_taps);
 
 /* Forgets all input (x[n < 0] = 0 again) and starts counting at N = 0. */
 CUFILTER_C_API enum cufilter_status cufilter_fir_reset(cufilter_fir* fir);
