@@ -127,6 +127,9 @@ struct fir_six_step;
 enum cufilter_status fir_six_step_make(struct fir_six_step** plan,
                                        const struct fir_spec* spec,
                                        const struct fir_design* design);
+/* Makes all that a launch over n items needs, so that the launch cannot run out of memory. */
+enum cufilter_status fir_six_step_prepare(struct fir_six_step* plan, size_t n,
+                                          cudaStream_t stream);
 enum cufilter_status fir_six_step_launch(struct fir_six_step* plan,
                                          const struct fir_launch* launch);
 void fir_six_step_free(struct fir_six_step* plan);
@@ -135,6 +138,9 @@ int fir_six_step_describe(const struct fir_six_step* plan, char* text, size_t si
 /* ring[(ring_pos + n) & ring_mask] = x[n] for n in [begin, end), alone. */
 enum cufilter_status fir_append_launch(const struct fir_spec* spec,
                                        const struct fir_launch* launch);
+
+/* Stores the ticket in the flag once all earlier work of the stream is done. */
+enum cufilter_status fir_notify_launch(const struct fir_launch* launch);
 
 /* The measured rule (fir_rule.c): which method serves a call of n_in items. */
 enum cufilter_fir_method fir_rule(const struct fir_spec* spec, size_t n_taps,
