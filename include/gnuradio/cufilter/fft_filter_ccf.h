@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fast FIR filter: complex stream, real taps. */
+#ifndef INCLUDED_CUFILTER_FFT_FILTER_CCF_H
+#define INCLUDED_CUFILTER_FFT_FILTER_CCF_H
+
+#include <cufilter/device.h>
+#include <gnuradio/cufilter/api.h>
+#include <gnuradio/sync_decimator.h>
+
+namespace gr {
+namespace cufilter {
+
+/*!
+ * \brief Fast FIR filter with decimation: complex in, complex out, real taps
+ * \ingroup cufilter
+ *
+ * Takes the place of gr::filter::fft_filter_ccf:
+ *
+ *     y[m] = sum_k taps[k] x[m decimation - k],    x[n < 0] = 0
+ *
+ * N input items give exactly floor(N / decimation) output items: nothing of a finite
+ * stream's tail is lost. Tags lie where the stock block puts them.
+ *
+ * The message port \c cmd takes a dictionary with the key \c taps (a uniform vector), or
+ * the pair (taps . vector), and does what set_taps() does. A message that cannot be used
+ * gives one warning.
+ */
+class CUFILTER_API fft_filter_ccf : virtual public sync_decimator
+{
+public:
+    typedef std::shared_ptr<fft_filter_ccf> sptr;
+
+    /*!
+     * \param decimation   1 and up
+     * \param taps         h[0] .. h[M-1], finite, 1 to 1048576 of them
+     * \param nthreads     threads of one transform on the CPU; a GPU ignores it
+     * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
+     * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
+     * \param batch_items  input items a call should be able to hold: the buffers on both
+     *                     sides are made that large. 0: GNU Radio's own size. Calls stay
+     *                     as short as the stream makes them, so this adds no latency.
+     *
+     * \throws std::invalid_argument where an argument breaks a rule above
+     * \throws std::runtime_error    where a GPU asked for by number cannot be used
+     * \throws std::bad_alloc        where memory of host or GPU is exhausted
+     */
+    static sptr make(int decimation, const std::vector<float>& taps, int nthreads = 1,
+                     int device = CUFILTER_DEVICE_AUTO, int batch_items = 0);
+
+    /*!
+     * \brief New taps of any length from the next call of work() on, from any thread.
+     *
+     * Input history, sample alignment and the number of outputs stay as they are: what
+     * follows is the convolution of the whole input with the new taps.
+     */
+    virtual void set_taps(const std::vector<float>& taps) = 0;
+    virtual std::vector<float> taps() const = 0;
+
+    /*! \brief Threads of one transform on the CPU; a GPU ignores the number. */
+    virtual void set_nthreads(int n) = 0;
+    virtual int nthreads() const = 0;
+
+    /*! \brief What the filter runs on: -1 the CPU, else the index of the GPU. */
+    virtual int device() const = 0;
+};
+
+} // namespace cufilter
+} // namespace gr
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Large stream buffers around a block, without making it wait for full ones. */
+#include "batch_buffers.h"
+#include <stdexcept>
+
+namespace gr {
+namespace cufilter {
+
+namespace {
+
+int output_multiple(const fir_settings& settings)
+{
+    if (settings.batch_items < 0 || settings.batch_items > batch_buffers::MAX_ITEMS)
+        throw std::invalid_argument(settings.block + ": batch_items must lie in 0 .. " +
+                                    std::to_string(batch_buffers::MAX_ITEMS) + ", not " +
+                                    std::to_string(settings.batch_items));
+    return (settings.batch_items + settings.decimation - 1) / settings.decimation;
+}
+
+} // namespace
+
+batch_buffers::batch_buffers(block& block, const fir_settings& settings)
+    : d_multiple(output_multiple(settings))
+{
+    if (d_multiple == 0)
+        return;
+    block.set_min_output_buffer(0, 2L * d_multiple);
+    block.set_output_multiple(d_multiple);
+}
+
+void batch_buffers::started(block& block) const
+{
+    if (d_multiple != 0)
+        block.set_output_multiple(1);
+}
+
+void batch_buffers::stopped(block& block) const
+{
+    if (d_multiple == 0)
+        return;
+    block.set_output_multiple(d_multiple);
+    /* GNU Radio before 3.10.7 writes the size it allocated there, and the next start()
+     * would take that for a wish of the user's and ignore ours. */
+    block.set_max_output_buffer(0, -1);
+}
+
+} // namespace cufilter
+} // namespace gr

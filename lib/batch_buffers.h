@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Large stream buffers around a block, without making it wait for full ones. */
+#ifndef INCLUDED_CUFILTER_LIB_BATCH_BUFFERS_H
+#define INCLUDED_CUFILTER_LIB_BATCH_BUFFERS_H
+
+#include "fir_engine.h"
+#include <gnuradio/block.h>
+
+namespace gr {
+namespace cufilter {
+
+/* A block cannot size its neighbour's output buffer, but the runtime does, from the
+ * output multiple that the block has while buffers are made. In the running graph a
+ * multiple would hold items back and lose the last ones of a finite stream, so there it
+ * is 1 again. */
+class batch_buffers
+{
+public:
+    static constexpr int MAX_ITEMS = 1 << 28; /* of input; the runtime counts in int */
+
+    /* std::invalid_argument for a batch below 0 or beyond MAX_ITEMS. */
+    batch_buffers(block& block, const fir_settings& settings);
+
+    void started(block& block) const;
+    void stopped(block& block) const;
+
+private:
+    const int d_multiple; /* output items; 0: GNU Radio's own sizes */
+};
+
+} // namespace cufilter
+} // namespace gr
+
+#endif

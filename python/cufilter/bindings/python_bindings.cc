@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The extension module gnuradio.cufilter.cufilter_python. */
+#include <pybind11/pybind11.h>
+
+namespace py = pybind11;
+
+void bind_device(py::module& m);
+void bind_fft_filter(py::module& m);
+void bind_fir_filter(py::module& m);
+
+PYBIND11_MODULE(cufilter_python, m)
+{
+    /* The base classes of the blocks are bound there. */
+    py::module::import("gnuradio.gr");
+
+    bind_device(m);
+    bind_fft_filter(m);
+    bind_fir_filter(m);
+}
