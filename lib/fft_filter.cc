@@ -25,7 +25,13 @@ public:
     {
     }
 
-    void set_nthreads(int n) override { d_nthreads = n; }
+    void set_nthreads(int n) override
+    {
+        if (n < 1)
+            throw std::invalid_argument(
+                this->name() + ": nthreads must be at least 1, not " + std::to_string(n));
+        d_nthreads = n;
+    }
     int nthreads() const override { return d_nthreads; }
 
 private:

@@ -50,6 +50,7 @@ void check_status(cufilter_status status, const std::string& block)
         block + ": " + (detail.empty() ? cufilter_strerror(status) : detail);
     switch (status) {
     case CUFILTER_ERR_INVALID:
+    case CUFILTER_ERR_NO_DEVICE: /* a number that names no usable GPU */
         throw std::invalid_argument(text);
     case CUFILTER_ERR_NO_MEMORY:
     case CUFILTER_ERR_DEVICE_MEMORY:

@@ -40,8 +40,9 @@ public:
      *                     sides are made that large. 0: GNU Radio's own size. Calls stay
      *                     as short as the stream makes them, so this adds no latency.
      *
-     * \throws std::invalid_argument where an argument breaks a rule above
-     * \throws std::runtime_error    where a GPU asked for by number cannot be used
+     * \throws std::invalid_argument where an argument breaks a rule above or `device` names
+     *                               no usable GPU
+     * \throws std::runtime_error    where CUDA fails on a GPU asked for by number
      * \throws std::bad_alloc        where memory of host or GPU is exhausted
      */
     static sptr make(int decimation, const std::vector<float>& taps, int nthreads = 1,
