@@ -1,0 +1,834 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The FIR's GPU backend: history on the device, choice of method, and the ways a call's
+ * items reach the GPU and come back.
+ *
+ * Device memory: the work is queued on the handle's stream. Host memory, three ways:
+ *
+ * - zero-copy: one launch reads and writes pinned or registered memory over the bus.
+ * Pageable memory goes through pinned bounce buffers, in pieces when the call is long:
+ * while the GPU filters a piece, the CPU copies its neighbours in and out.
+ * - chunked: for long calls on pinned or registered memory. Copy engines bring chunk k+1
+ * and take chunk k-1 away while chunk k is filtered on the device.
+ *
+ * Either way the pieces are filtered in order on one stream as if each were a call of its
+ * own: a piece finds its M-1 predecessors in the ring, where the piece before has left
+ * them. So a piece may be shorter than the filter.
+ *
+ * The last launch writes a ticket to mapped host memory, and the CPU spins on it: that is
+ * sooner than cudaStreamSynchronize() (tests/transfer_bench.c measures both).
+ *
+ * For measuring, environment variables overrule what is chosen, read when a filter is
+ * made: CUFILTER_FIR_TRANSFER = zero-copy | chunked | chunked:ITEMS, CUFILTER_FIR_WAIT =
+ * flag | sync.
+ */
+#include "fir_internal.h"
+#include "../core/buffers.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOTS = 3,                  /* pieces under way at a time */
+    BOUNCE_ITEMS = 1 << 16,     /* items of a piece through the bounce buffers */
+    CHUNK_ITEMS = 1 << 18,      /* items of a chunk for the copy engines */
+    MOST_PIECE_ITEMS = 1 << 21, /* of either, for long filters */
+    QUERY_SPINS = 1 << 10, /* looks at the flag between two questions to the driver */
+    YIELD_SPINS = 1 << 16  /* looks before the thread gives way to others */
+};
+
+/* Calls on pinned memory of at least this many bytes, in or out, go in chunks. Zero-copy
+ * reads the overlap of its transforms over the bus again, so long filters change earlier.
+ */
+static const struct {
+    size_t max_taps, bytes;
+} crossover[] = {
+    {1024, (size_t)16 << 20},
+    {CUFILTER_FIR_MAX_TAPS, (size_t)4 << 20},
+};
+
+enum transfer { TRANSFER_AUTO, TRANSFER_ZERO_COPY, TRANSFER_CHUNKED };
+
+/* Memory that grows; host and device address where it is pinned. */
+struct buffer {
+    void* host;
+    void* device;
+    size_t bytes;
+};
+
+struct gpu_plan {
+    struct fir_spec spec;
+    size_t n_taps;
+    struct fir_direct* direct;
+    struct fir_fused* fused;
+    struct fir_six_step* six_step;
+    enum cufilter_fir_method last; /* for describe() */
+};
+
+struct gpu {
+    struct fir_spec spec;
+    char name[256];
+    cudaStream_t stream, to_device, to_host;
+
+    void* ring;
+    size_t ring_items;
+    uint32_t ring_pos; /* of the next item */
+
+    uint32_t* blocks_done;
+    struct buffer flag;
+    uint32_t ticket; /* the last one given out */
+    bool spin;       /* on the flag; else cudaStreamSynchronize() */
+
+    enum transfer transfer;
+    size_t chunk_items;
+    struct buffer bounce_in, bounce_out;   /* pinned, SLOTS pieces */
+    struct buffer staging_in, staging_out; /* device, SLOTS chunks */
+    cudaEvent_t arrived[SLOTS], filtered[SLOTS], left[SLOTS];
+};
+
+/* A call, or a piece of one: x[0 .. n-1], and outputs first + i D for 0 <= i < count. */
+struct piece {
+    const void* x;
+    size_t n;
+    void* y;
+    int64_t first;
+    size_t count;
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t power_of_two(size_t n)
+{
+    size_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static enum cufilter_status alloc_device(void** p, size_t bytes, const char* what)
+{
+    char text[96];
+    const cudaError_t error = cudaMalloc(p, bytes);
+    if (error == cudaSuccess)
+        return CUFILTER_OK;
+    *p = NULL;
+    snprintf(text, sizeof text, "cudaMalloc of %zu bytes for the %s", bytes, what);
+    return cufilter_cuda_fail(error, "fir_gpu", text);
+}
+
+/* Grows pinned, mapped memory. Nothing is under way in it: calls on host memory are over
+ * when they return. */
+static enum cufilter_status grow_pinned(struct buffer* b, size_t bytes)
+{
+    struct buffer grown = {NULL, NULL, bytes};
+    if (bytes <= b->bytes)
+        return CUFILTER_OK;
+    cudaError_t error =
+        cudaHostAlloc(&grown.host, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+    if (error == cudaSuccess)
+        error = cudaHostGetDevicePointer(&grown.device, grown.host, 0);
+    if (error != cudaSuccess) {
+        cudaFreeHost(grown.host);
+        return cufilter_cuda_fail(error, "fir_gpu", "pinning host memory");
+    }
+    cudaFreeHost(b->host);
+    *b = grown;
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status grow_device(struct buffer* b, size_t bytes, const char* what)
+{
+    struct buffer grown = {NULL, NULL, bytes};
+    if (bytes <= b->bytes)
+        return CUFILTER_OK;
+    CUFILTER_TRY(alloc_device(&grown.device, bytes, what));
+    cudaFree(b->device);
+    *b = grown;
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ plans */
+
+static void gpu_free_plan(void* plan)
+{
+    struct gpu_plan* p = plan;
+    if (!p)
+        return;
+    /* Work queued on device pointers may still use the tables. */
+    if (cudaSetDevice(p->spec.device) == cudaSuccess)
+        (void)cudaDeviceSynchronize();
+    fir_direct_free(p->direct);
+    fir_fused_free(p->fused);
+    fir_six_step_free(p->six_step);
+    (void)cudaGetLastError();
+    free(p);
+}
+
+/* The methods that the rule asks for at some length of call, as a set of bits. */
+static unsigned methods_wanted(const struct fir_spec* spec, size_t n_taps)
+{
+    unsigned wanted = 0;
+    if (spec->method != CUFILTER_FIR_AUTO)
+        return 1u << spec->method;
+    for (int k = 0; k <= 26; ++k)
+        wanted |= 1u << fir_rule(spec, n_taps, (size_t)1 << k);
+    return wanted;
+}
+
+static enum cufilter_status unsupported(const char* method, size_t n_taps)
+{
+    return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                         "fir_gpu: the %s method cannot do this filter of %zu taps on a "
+                         "GPU",
+                         method, n_taps);
+}
+
+static enum cufilter_status make_methods(struct gpu_plan* p,
+                                         const struct fir_design* design)
+{
+    const unsigned wanted = methods_wanted(&p->spec, p->n_taps);
+    if (wanted & 1u << CUFILTER_FIR_PARTITIONED)
+        return unsupported("partitioned", p->n_taps);
+    if (wanted & 1u << CUFILTER_FIR_DIRECT) {
+        if (!fir_direct_supports(&p->spec, p->n_taps))
+            return unsupported("direct", p->n_taps);
+        CUFILTER_TRY(fir_direct_make(&p->direct, &p->spec, design));
+    }
+    if (wanted & 1u << CUFILTER_FIR_FUSED) {
+        if (!fir_fused_supports(&p->spec, p->n_taps))
+            return unsupported("fused", p->n_taps);
+        CUFILTER_TRY(fir_fused_make(&p->fused, &p->spec, design));
+    }
+    if (wanted & 1u << CUFILTER_FIR_SIX_STEP)
+        CUFILTER_TRY(fir_six_step_make(&p->six_step, &p->spec, design));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status gpu_make_plan(void** plan, const struct fir_spec* spec,
+                                          const struct fir_design* design)
+{
+    *plan = NULL;
+    CUFILTER_TRY(cufilter_device_use(spec->device));
+    struct gpu_plan* p = calloc(1, sizeof *p);
+    if (!p)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    p->spec = *spec;
+    p->n_taps = design->n_taps;
+    const enum cufilter_status status = make_methods(p, design);
+    if (status != CUFILTER_OK)
+        gpu_free_plan(p);
+    else
+        *plan = p;
+    return status;
+}
+
+static enum cufilter_fir_method method_for(const struct gpu_plan* p, size_t n)
+{
+    return p->spec.method == CUFILTER_FIR_AUTO ? fir_rule(&p->spec, p->n_taps, n)
+                                               : p->spec.method;
+}
+
+/* ------------------------------------------------------------------ life */
+
+static void gpu_destroy(void* self)
+{
+    struct gpu* g = self;
+    if (!g)
+        return;
+    /* At exit the runtime may be gone; there is nothing left to free then. */
+    if (cudaSetDevice(g->spec.device) == cudaSuccess) {
+        (void)cudaStreamSynchronize(g->stream);
+        for (int i = 0; i < SLOTS; ++i) {
+            if (g->arrived[i])
+                cudaEventDestroy(g->arrived[i]);
+            if (g->filtered[i])
+                cudaEventDestroy(g->filtered[i]);
+            if (g->left[i])
+                cudaEventDestroy(g->left[i]);
+        }
+        if (g->stream)
+            cudaStreamDestroy(g->stream);
+        if (g->to_device)
+            cudaStreamDestroy(g->to_device);
+        if (g->to_host)
+            cudaStreamDestroy(g->to_host);
+        cudaFree(g->ring);
+        cudaFree(g->blocks_done);
+        cudaFree(g->staging_in.device);
+        cudaFree(g->staging_out.device);
+        cudaFreeHost(g->flag.host);
+        cudaFreeHost(g->bounce_in.host);
+        cudaFreeHost(g->bounce_out.host);
+    }
+    (void)cudaGetLastError();
+    free(g);
+}
+
+static enum cufilter_status read_environment(struct gpu* g)
+{
+    const char* const transfer = getenv("CUFILTER_FIR_TRANSFER");
+    const char* const wait = getenv("CUFILTER_FIR_WAIT");
+    g->chunk_items = CHUNK_ITEMS;
+    g->spin = true;
+    if (transfer && !strcmp(transfer, "zero-copy")) {
+        g->transfer = TRANSFER_ZERO_COPY;
+    } else if (transfer && !strncmp(transfer, "chunked", 7)) {
+        g->transfer = TRANSFER_CHUNKED;
+        if (transfer[7] == ':')
+            g->chunk_items = strtoull(transfer + 8, NULL, 10);
+    } else if (transfer && *transfer) {
+        g->chunk_items = 0;
+    }
+    if (g->chunk_items < 1 || g->chunk_items > MOST_PIECE_ITEMS)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "fir_gpu: CUFILTER_FIR_TRANSFER must be zero-copy, chunked "
+                             "or chunked:ITEMS with 1 .. %d items, not \"%s\"",
+                             MOST_PIECE_ITEMS, transfer);
+    if (wait && *wait && strcmp(wait, "flag") && strcmp(wait, "sync"))
+        return cufilter_fail(
+            CUFILTER_ERR_INVALID,
+            "fir_gpu: CUFILTER_FIR_WAIT must be flag or sync, not \"%s\"", wait);
+    g->spin = !wait || strcmp(wait, "sync");
+    return CUFILTER_OK;
+}
+
+/* A power of two, with room for a piece beside the history, so that a piece's launch can
+ * append what it reads. */
+static enum cufilter_status ring_size(const struct gpu* g, size_t history, size_t* items)
+{
+    const size_t piece = least(power_of_two(2 * history), MOST_PIECE_ITEMS);
+    *items = power_of_two(history + (piece > g->chunk_items ? piece : g->chunk_items));
+    if (*items > (size_t)1 << 31)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "fir_gpu: a history of %zu items (taps and decimation) is "
+                             "more than a GPU's ring of 2^31 holds",
+                             history);
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status make_streams(struct gpu* g)
+{
+    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking));
+    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_device, cudaStreamNonBlocking));
+    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_host, cudaStreamNonBlocking));
+    for (int i = 0; i < SLOTS; ++i) {
+        CUFILTER_TRY_CUDA(
+            cudaEventCreateWithFlags(&g->arrived[i], cudaEventDisableTiming));
+        CUFILTER_TRY_CUDA(
+            cudaEventCreateWithFlags(&g->filtered[i], cudaEventDisableTiming));
+        CUFILTER_TRY_CUDA(cudaEventCreateWithFlags(&g->left[i], cudaEventDisableTiming));
+    }
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status make_memory(struct gpu* g, size_t history)
+{
+    void* p;
+    CUFILTER_TRY(ring_size(g, history, &g->ring_items));
+    CUFILTER_TRY(alloc_device(&g->ring, g->ring_items * g->spec.in_size, "history"));
+    CUFILTER_TRY(alloc_device(&p, sizeof *g->blocks_done, "block counter"));
+    g->blocks_done = p;
+    CUFILTER_TRY(grow_pinned(&g->flag, 64));
+    memset(g->flag.host, 0, 64);
+    CUFILTER_TRY_CUDA(
+        cudaMemsetAsync(g->blocks_done, 0, sizeof *g->blocks_done, g->stream));
+    CUFILTER_TRY_CUDA(
+        cudaMemsetAsync(g->ring, 0, g->ring_items * g->spec.in_size, g->stream));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status gpu_create(void** self, const struct fir_spec* spec,
+                                       size_t history)
+{
+    struct cufilter_device_info info;
+    *self = NULL;
+    CUFILTER_TRY(cufilter_device_get_info(spec->device, &info));
+    CUFILTER_TRY(cufilter_device_use(spec->device));
+    struct gpu* g = calloc(1, sizeof *g);
+    if (!g)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    g->spec = *spec;
+    snprintf(g->name, sizeof g->name, "%s", info.name);
+    enum cufilter_status status = read_environment(g);
+    if (status == CUFILTER_OK)
+        status = make_streams(g);
+    if (status == CUFILTER_OK)
+        status = make_memory(g, history);
+    if (status != CUFILTER_OK)
+        gpu_destroy(g);
+    else
+        *self = g;
+    return status;
+}
+
+/* ------------------------------------------------------------------ history */
+
+/* Copies the last n items of the ring, oldest first, in the stream's order. */
+static enum cufilter_status copy_history(struct gpu* g, void* items, size_t n)
+{
+    const size_t size = g->spec.in_size;
+    const size_t from = (g->ring_pos - n) & (g->ring_items - 1);
+    const size_t head = least(n, g->ring_items - from);
+    CUFILTER_TRY_CUDA(cudaMemcpyAsync(items, (const char*)g->ring + from * size,
+                                      head * size, cudaMemcpyDefault, g->stream));
+    CUFILTER_TRY_CUDA(cudaMemcpyAsync((char*)items + head * size, g->ring,
+                                      (n - head) * size, cudaMemcpyDefault, g->stream));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status gpu_get_history(void* self, void* items, size_t n)
+{
+    struct gpu* g = self;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    return copy_history(g, items, n);
+}
+
+static enum cufilter_status gpu_set_history(void* self, const void* items, size_t n)
+{
+    struct gpu* g = self;
+    const size_t size = g->spec.in_size;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    if (n > g->ring_items)
+        return cufilter_fail(CUFILTER_ERR_INTERNAL, "%s: %zu items exceed the ring's %zu",
+                             __func__, n, g->ring_items);
+    CUFILTER_TRY_CUDA(cudaMemsetAsync(g->ring, 0, g->ring_items * size, g->stream));
+    if (n)
+        CUFILTER_TRY_CUDA(
+            cudaMemcpyAsync(g->ring, items, n * size, cudaMemcpyDefault, g->stream));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
+    g->ring_pos = (uint32_t)(n & (g->ring_items - 1));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status gpu_reserve(void* self, size_t history)
+{
+    struct gpu* g = self;
+    size_t items;
+    void* ring;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    CUFILTER_TRY(ring_size(g, history, &items));
+    if (items <= g->ring_items)
+        return CUFILTER_OK;
+    CUFILTER_TRY(alloc_device(&ring, items * g->spec.in_size, "history"));
+    enum cufilter_status status = copy_history(g, ring, g->ring_items);
+    if (status == CUFILTER_OK) {
+        const size_t old = g->ring_items * g->spec.in_size;
+        cudaError_t error = cudaMemsetAsync((char*)ring + old, 0,
+                                            items * g->spec.in_size - old, g->stream);
+        if (error == cudaSuccess)
+            error = cudaStreamSynchronize(g->stream);
+        if (error != cudaSuccess)
+            status = cufilter_cuda_fail(error, __func__, "clearing the longer history");
+    }
+    if (status != CUFILTER_OK) {
+        cudaFree(ring);
+        return status;
+    }
+    cudaFree(g->ring);
+    g->ring = ring;
+    g->ring_pos = (uint32_t)g->ring_items;
+    g->ring_items = items;
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ one piece */
+
+static enum cufilter_status launch_method(struct gpu_plan* p,
+                                          const struct fir_launch* launch)
+{
+    p->last = method_for(p, (size_t)(launch->end - launch->begin));
+    if (p->last == CUFILTER_FIR_DIRECT && p->direct)
+        return fir_direct_launch(p->direct, launch);
+    if (p->last == CUFILTER_FIR_FUSED && p->fused)
+        return fir_fused_launch(p->fused, launch);
+    if (p->last == CUFILTER_FIR_SIX_STEP && p->six_step)
+        return fir_six_step_launch(p->six_step, launch);
+    return cufilter_fail(CUFILTER_ERR_INTERNAL,
+                         "fir_gpu: method %d was not made for calls of %lld items",
+                         (int)p->last, (long long)(launch->end - launch->begin));
+}
+
+/* Appends x[begin .. n-1] in a launch of its own. */
+static enum cufilter_status append(const struct gpu* g, const struct fir_launch* launch,
+                                   int64_t begin, size_t n)
+{
+    struct fir_launch alone = *launch;
+    alone.begin = begin;
+    alone.end = (int64_t)n;
+    return fir_append_launch(&g->spec, &alone);
+}
+
+/* Queues a piece, whose x and y are device addresses, and moves the ring on. With a
+ * ticket the flag tells the host when all of it is done. */
+static enum cufilter_status filter_piece(struct gpu* g, struct gpu_plan* p,
+                                         const struct piece* c, uint32_t* ticket)
+{
+    const int64_t D = (int64_t)g->spec.decimation, n = (int64_t)c->n;
+    /* A piece inside a call may have its first output late; the methods count from an
+     * output at or before item 0. */
+    const bool late = c->first > 0;
+    const int64_t first = late ? c->first - D : c->first;
+    const int64_t outputs_end = c->first + (int64_t)c->count * D;
+    const int64_t reach = (int64_t)p->n_taps - 1 - (first < 0 ? first : 0);
+    const bool safe = n + reach <= (int64_t)g->ring_items;
+    struct fir_launch launch = {
+        .x = c->x,
+        .begin = late ? 0 : first,
+        .end = outputs_end < n ? outputs_end : n,
+        .ring = g->ring,
+        .ring_mask = (uint32_t)(g->ring_items - 1),
+        .ring_pos = g->ring_pos,
+        .append = safe,
+        .y = (char*)c->y - (late ? g->spec.out_size : 0),
+        .first = first,
+        .blocks_done = g->blocks_done,
+        .stream = g->stream,
+    };
+    struct fir_launch notify = launch;
+    notify.flag = g->flag.device;
+    notify.ticket = ticket ? ++g->ticket : 0;
+    const bool by_method = ticket && safe && c->count;
+    if (by_method) {
+        launch.flag = notify.flag;
+        launch.ticket = notify.ticket;
+    }
+    /* Items that no output of this piece needs are appended ahead, so that the method's
+     * launch is the last. */
+    if (safe && (c->count == 0 || launch.end < n))
+        CUFILTER_TRY(
+            append(g, &launch, c->count && launch.end > 0 ? launch.end : 0, c->n));
+    if (c->count)
+        CUFILTER_TRY(launch_method(p, &launch));
+    if (!safe)
+        CUFILTER_TRY(append(g, &launch, 0, c->n));
+    if (ticket && !by_method)
+        CUFILTER_TRY(fir_notify_launch(&notify));
+    if (ticket)
+        *ticket = notify.ticket;
+    g->ring_pos = (g->ring_pos + (uint32_t)c->n) & (uint32_t)(g->ring_items - 1);
+    return CUFILTER_OK;
+}
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static bool ticket_is_there(const struct gpu* g, uint32_t ticket)
+{
+    const uint32_t seen = __atomic_load_n((uint32_t*)g->flag.host, __ATOMIC_ACQUIRE);
+    return (int32_t)(seen - ticket) >= 0;
+}
+
+/* Waits until the launch that carries the ticket is done. A kernel that fails never
+ * writes it, so the driver is asked now and then. */
+static enum cufilter_status wait_for(const struct gpu* g, uint32_t ticket)
+{
+    if (!g->spin) {
+        CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
+        return CUFILTER_OK;
+    }
+    for (unsigned spins = 1; !ticket_is_there(g, ticket); ++spins) {
+        if (spins % QUERY_SPINS == 0) {
+            const cudaError_t error = cudaStreamQuery(g->stream);
+            if (error == cudaSuccess && !ticket_is_there(g, ticket))
+                return cufilter_fail(CUFILTER_ERR_INTERNAL,
+                                     "fir_gpu: the stream is done, but its ticket %u is "
+                                     "not there",
+                                     ticket);
+            if (error != cudaSuccess && error != cudaErrorNotReady)
+                return cufilter_cuda_fail(error, "fir_gpu", "filtering");
+            if (spins > YIELD_SPINS)
+                sched_yield();
+        }
+        pause_briefly();
+    }
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ a call */
+
+struct call {
+    struct piece whole;
+    enum cufilter_memory x_memory, y_memory;
+    void *x_device, *y_device; /* device addresses, NULL where pageable */
+};
+
+/* Outputs of the call at items before `n`. */
+static size_t outputs_before(const struct gpu* g, const struct piece* call, size_t n)
+{
+    const int64_t D = (int64_t)g->spec.decimation, span = (int64_t)n - call->first;
+    const size_t count = span <= 0 ? 0 : (size_t)((span + D - 1) / D);
+    return least(count, call->count);
+}
+
+/* Items [begin, end) of the call as a piece; x and y still to be set. *done is the number
+ * of outputs before it. */
+static struct piece cut_piece(const struct gpu* g, const struct piece* call, size_t begin,
+                              size_t end, size_t* done)
+{
+    const size_t before = begin ? outputs_before(g, call, begin) : 0;
+    const size_t after = end < call->n ? outputs_before(g, call, end) : call->count;
+    *done = before;
+    return (struct piece){
+        .n = end - begin,
+        .first = call->first + (int64_t)(before * g->spec.decimation) - (int64_t)begin,
+        .count = after - before,
+    };
+}
+
+/* The last piece of a call may need transforms of another size: better to run out of
+ * memory for them now than after the other pieces have been appended. */
+static enum cufilter_status prepare_last(struct gpu* g, struct gpu_plan* p, size_t n)
+{
+    return p->six_step && n ? fir_six_step_prepare(p->six_step, n, g->stream)
+                            : CUFILTER_OK;
+}
+
+/* Items of a piece: some lengths of the filter at least, so that long transforms pay. */
+static size_t piece_items(const struct gpu_plan* p, size_t usual)
+{
+    const size_t wanted = power_of_two(2 * p->n_taps);
+    return least(wanted > usual ? wanted : usual, MOST_PIECE_ITEMS);
+}
+
+/* One launch on addresses that the GPU reaches. */
+static enum cufilter_status process_mapped(struct gpu* g, struct gpu_plan* p,
+                                           const struct call* c)
+{
+    struct piece piece = c->whole;
+    uint32_t ticket;
+    piece.x = c->x_device;
+    piece.y = c->y_device;
+    CUFILTER_TRY(filter_piece(g, p, &piece, &ticket));
+    return wait_for(g, ticket);
+}
+
+struct in_flight {
+    uint32_t ticket;
+    size_t done, count; /* outputs before the piece, and its own */
+};
+
+/* Waits for a slot's piece and takes its outputs out of the bounce buffer. */
+static enum cufilter_status land(struct gpu* g, const struct call* c,
+                                 const struct in_flight* f, size_t slot, size_t capacity)
+{
+    const size_t size = g->spec.out_size;
+    CUFILTER_TRY(wait_for(g, f->ticket));
+    if (!c->y_device)
+        memcpy((char*)c->whole.y + f->done * size,
+               (char*)g->bounce_out.host + slot * capacity * size, f->count * size);
+    return CUFILTER_OK;
+}
+
+/* Pageable memory, on one side at least: SLOTS pieces through the bounce buffers. */
+static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
+                                            const struct call* c)
+{
+    const size_t in_size = g->spec.in_size, out_size = g->spec.out_size;
+    const size_t most = piece_items(p, BOUNCE_ITEMS);
+    const size_t items = c->whole.n < most ? power_of_two(c->whole.n) : most;
+    const size_t slots = c->whole.n <= items ? 1 : SLOTS;
+    const size_t capacity = items / g->spec.decimation + 2; /* outputs of a piece */
+    struct in_flight under_way[SLOTS];
+    size_t k = 0, landed = 0;
+    if (!c->x_device)
+        CUFILTER_TRY(grow_pinned(&g->bounce_in, slots * items * in_size));
+    if (!c->y_device)
+        CUFILTER_TRY(grow_pinned(&g->bounce_out, slots * capacity * out_size));
+    CUFILTER_TRY(prepare_last(g, p, c->whole.n % items));
+    for (size_t begin = 0; begin < c->whole.n; begin += items, ++k) {
+        const size_t slot = k % SLOTS, end = least(begin + items, c->whole.n);
+        struct in_flight* const f = &under_way[slot];
+        if (k - landed == SLOTS) {
+            CUFILTER_TRY(land(g, c, f, slot, capacity));
+            ++landed;
+        }
+        struct piece piece = cut_piece(g, &c->whole, begin, end, &f->done);
+        f->count = piece.count;
+        if (!c->x_device)
+            memcpy((char*)g->bounce_in.host + slot * items * in_size,
+                   (const char*)c->whole.x + begin * in_size, piece.n * in_size);
+        piece.x = c->x_device ? (char*)c->x_device + begin * in_size
+                              : (char*)g->bounce_in.device + slot * items * in_size;
+        piece.y = c->y_device ? (char*)c->y_device + f->done * out_size
+                              : (char*)g->bounce_out.device + slot * capacity * out_size;
+        CUFILTER_TRY(filter_piece(g, p, &piece, &f->ticket));
+    }
+    for (; landed < k; ++landed)
+        CUFILTER_TRY(land(g, c, &under_way[landed % SLOTS], landed % SLOTS, capacity));
+    return CUFILTER_OK;
+}
+
+/* Queues chunk k of a long call: in by the copy engine, filtered, out by the other
+ * engine. */
+static enum cufilter_status queue_chunk(struct gpu* g, struct gpu_plan* p,
+                                        const struct call* c, size_t k, size_t items)
+{
+    const size_t in_size = g->spec.in_size, out_size = g->spec.out_size;
+    const size_t capacity = items / g->spec.decimation + 2, slot = k % SLOTS;
+    const size_t begin = k * items, end = least(begin + items, c->whole.n);
+    const bool copy_in = c->x_memory != CUFILTER_MEMORY_DEVICE;
+    const bool copy_out = c->y_memory != CUFILTER_MEMORY_DEVICE;
+    size_t done;
+    struct piece piece = cut_piece(g, &c->whole, begin, end, &done);
+    piece.x = copy_in ? (char*)g->staging_in.device + slot * items * in_size
+                      : (char*)c->x_device + begin * in_size;
+    piece.y = copy_out ? (char*)g->staging_out.device + slot * capacity * out_size
+                       : (char*)c->y_device + done * out_size;
+    if (copy_in) {
+        if (k >= SLOTS)
+            CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_device, g->filtered[slot], 0));
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync(
+            (void*)(uintptr_t)piece.x, (const char*)c->whole.x + begin * in_size,
+            piece.n * in_size, cudaMemcpyHostToDevice, g->to_device));
+        CUFILTER_TRY_CUDA(cudaEventRecord(g->arrived[slot], g->to_device));
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->stream, g->arrived[slot], 0));
+    }
+    if (copy_out && k >= SLOTS)
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->stream, g->left[slot], 0));
+    CUFILTER_TRY(filter_piece(g, p, &piece, NULL));
+    CUFILTER_TRY_CUDA(cudaEventRecord(g->filtered[slot], g->stream));
+    if (copy_out) {
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_host, g->filtered[slot], 0));
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync((char*)c->whole.y + done * out_size, piece.y,
+                                          piece.count * out_size, cudaMemcpyDeviceToHost,
+                                          g->to_host));
+        CUFILTER_TRY_CUDA(cudaEventRecord(g->left[slot], g->to_host));
+    }
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status process_chunked(struct gpu* g, struct gpu_plan* p,
+                                            const struct call* c)
+{
+    const size_t items = piece_items(p, g->chunk_items);
+    const size_t chunks = (c->whole.n + items - 1) / items;
+    const size_t capacity = items / g->spec.decimation + 2;
+    if (c->x_memory != CUFILTER_MEMORY_DEVICE)
+        CUFILTER_TRY(
+            grow_device(&g->staging_in, SLOTS * items * g->spec.in_size, "input chunks"));
+    if (c->y_memory != CUFILTER_MEMORY_DEVICE)
+        CUFILTER_TRY(grow_device(&g->staging_out, SLOTS * capacity * g->spec.out_size,
+                                 "output chunks"));
+    CUFILTER_TRY(prepare_last(g, p, c->whole.n % items));
+    for (size_t k = 0; k < chunks; ++k)
+        CUFILTER_TRY(queue_chunk(g, p, c, k, items));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->to_host));
+    return CUFILTER_OK;
+}
+
+static bool in_chunks(const struct gpu* g, const struct gpu_plan* p, const struct call* c)
+{
+    const size_t in = c->whole.n * g->spec.in_size,
+                 out = c->whole.count * g->spec.out_size;
+    const size_t bytes = in > out ? in : out;
+    size_t row = 0;
+    if (g->transfer != TRANSFER_AUTO)
+        return g->transfer == TRANSFER_CHUNKED;
+    while (p->n_taps > crossover[row].max_taps)
+        ++row;
+    return bytes >= crossover[row].bytes;
+}
+
+static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
+                                         const struct call* c)
+{
+    if (!c->x_device || !c->y_device)
+        return process_bounced(g, p, c);
+    if (in_chunks(g, p, c))
+        return process_chunked(g, p, c);
+    return process_mapped(g, p, c);
+}
+
+static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
+                                        size_t n_in, void* y, int64_t first, size_t n_out)
+{
+    struct gpu* g = self;
+    struct gpu_plan* p = plan;
+    struct call c = {.whole = {x, n_in, y, first, n_out}};
+    const uint32_t ring_pos = g->ring_pos;
+    enum cufilter_status status;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    c.x_memory =
+        cufilter_memory_of(g->spec.device, x, n_in * g->spec.in_size, &c.x_device);
+    c.y_memory = c.x_memory;
+    c.y_device = c.x_device; /* with no outputs, never written */
+    if (n_out)
+        c.y_memory =
+            cufilter_memory_of(g->spec.device, y, n_out * g->spec.out_size, &c.y_device);
+    if (c.x_memory == CUFILTER_MEMORY_DEVICE && c.y_memory == CUFILTER_MEMORY_DEVICE) {
+        c.whole.x = c.x_device;
+        c.whole.y = c.y_device;
+        status = filter_piece(g, p, &c.whole, NULL);
+    } else {
+        status = process_host(g, p, &c);
+    }
+    if (status == CUFILTER_OK)
+        return CUFILTER_OK;
+    /* Nothing may touch the caller's memory after the return. */
+    (void)cudaStreamSynchronize(g->to_device);
+    (void)cudaStreamSynchronize(g->stream);
+    (void)cudaStreamSynchronize(g->to_host);
+    (void)cudaGetLastError();
+    g->ring_pos = ring_pos;
+    return status;
+}
+
+static enum cufilter_status gpu_synchronize(void* self)
+{
+    struct gpu* g = self;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
+    return CUFILTER_OK;
+}
+
+static void* gpu_stream(void* self)
+{
+    return ((struct gpu*)self)->stream;
+}
+
+static int gpu_describe(void* self, void* plan, char* text, size_t size)
+{
+    const struct gpu* g = self;
+    const struct gpu_plan* p = plan;
+    char method[128] = "";
+    switch (p->last ? p->last : method_for(p, 4096)) {
+    case CUFILTER_FIR_DIRECT:
+        fir_direct_describe(p->direct, method, sizeof method);
+        break;
+    case CUFILTER_FIR_FUSED:
+        fir_fused_describe(p->fused, method, sizeof method);
+        break;
+    default:
+        fir_six_step_describe(p->six_step, method, sizeof method);
+    }
+    return snprintf(text, size, "GPU %d (%s), %s", g->spec.device, g->name, method);
+}
+
+const struct fir_backend fir_backend_gpu = {
+    .create = gpu_create,
+    .destroy = gpu_destroy,
+    .make_plan = gpu_make_plan,
+    .free_plan = gpu_free_plan,
+    .reserve = gpu_reserve,
+    .process = gpu_process,
+    .synchronize = gpu_synchronize,
+    .get_history = gpu_get_history,
+    .set_history = gpu_set_history,
+    .stream = gpu_stream,
+    .describe = gpu_describe,
+};
