@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fused overlap-save on the host: the choice of a transform's shape, its tables,
+ * launches.
+ *
+ * A plan holds the shape that is fastest in the long run and, where it differs, the one
+ * that finishes a short call first. Long run: a window of N points yields N - overlap
+ * outputs, overlap being M - 1 rounded up to whole rows of T, so the rate is the shape's
+ * measured points a second times (N - overlap) / N. Short call: the shape's latency adds
+ * up. */
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <new>
+#include <vector>
+#include "fir_fused.cuh"
+
+using namespace cufilter;
+
+namespace {
+
+using zd = std::complex<double>;
+constexpr double pi = 3.14159265358979323846;
+constexpr double short_call = 4096, long_call = 1 << 24; /* items */
+
+struct table {
+    const fused_shape* shape = nullptr;
+    int overlap_rows = 0;
+    float4* memory = nullptr; /* H, then the twiddles */
+    const float4* H = nullptr;
+    const float4* tw[4] = {};
+};
+
+int overlap_rows(const fused_shape& s, size_t n_taps)
+{
+    return (int)((n_taps - 1 + s.T - 1) / s.T);
+}
+
+/* Outputs a window; 0 where the filter is too long for the shape: below half a window
+ * the next larger transform, or cuFFT, is faster. */
+int outputs(const fused_shape& s, size_t n_taps)
+{
+    if (n_taps > (size_t)s.N / 2 + 1)
+        return 0;
+    return (s.P - overlap_rows(s, n_taps)) * s.T;
+}
+
+/* The forced size, or any; what the current device can run. */
+bool usable(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
+{
+    int device = 0, limit = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+            cudaSuccess)
+        return false;
+    return s.shared <= limit && outputs(s, n_taps) > 0 &&
+           (spec->fft_size == 0 || spec->fft_size == (size_t)s.N);
+}
+
+bool real_stream(const struct fir_spec* spec)
+{
+    return spec->type == CUFILTER_FIR_FFF || spec->type == CUFILTER_FIR_FSF;
+}
+
+/* us for a call of n items */
+double predicted_us(const fused_shape& s, const struct fir_spec* spec, size_t n_taps,
+                    double n)
+{
+    const double windows =
+        std::ceil(n / outputs(s, n_taps) / (real_stream(spec) ? 2.0 : 1.0));
+    return s.latency_us + windows * s.N / (s.points_ns * 1e3);
+}
+
+const fused_shape* best_shape(const struct fir_spec* spec, size_t n_taps, double n)
+{
+    const fused_shape* best = nullptr;
+    for (int i = 0; i < n_fused_shapes_two + n_fused_shapes_three; ++i) {
+        const fused_shape& s = i < n_fused_shapes_two
+                                   ? fused_shapes_two[i]
+                                   : fused_shapes_three[i - n_fused_shapes_two];
+        if (usable(s, spec, n_taps) &&
+            (!best ||
+             predicted_us(s, spec, n_taps, n) < predicted_us(*best, spec, n_taps, n)))
+            best = &s;
+    }
+    return best;
+}
+
+/* In place, decimation in time, twiddles from the table exp(-2 pi i k / N). */
+void fft(std::vector<zd>& v)
+{
+    const size_t n = v.size();
+    std::vector<zd> w(n / 2);
+    for (size_t k = 0; k < n / 2; ++k)
+        w[k] = std::polar(1.0, -2 * pi * (double)k / (double)n);
+    for (size_t i = 0; i < n; ++i) {
+        const size_t j = (size_t)bit_reverse((int)i, (int)n);
+        if (j > i)
+            std::swap(v[i], v[j]);
+    }
+    for (size_t half = 1; half < n; half *= 2)
+        for (size_t g = 0; g < n; g += 2 * half)
+            for (size_t k = 0; k < half; ++k) {
+                const zd b = v[g + k + half] * w[k * (n / 2 / half)];
+                v[g + k + half] = v[g + k] - b;
+                v[g + k] += b;
+            }
+}
+
+/* H / N in the order of the threads: register pair i of thread t at [i][t]. */
+std::vector<float4> response_table(const fused_shape& s, const struct fir_design* design)
+{
+    std::vector<zd> H(s.N);
+    for (size_t k = 0; k < design->n_taps; ++k)
+        H[k] = zd(design->h[2 * k], design->h[2 * k + 1]) / (double)s.N;
+    fft(H);
+    std::vector<float4> out(s.N / 2);
+    const int row = s.R3 > 1 ? s.R3 : s.R2, columns = s.R3 > 1 ? s.R2 / s.D : 1;
+    for (int t = 0; t < s.T; ++t)
+        for (int r = 0; r < s.P; r += 2) {
+            const int c = r / row, i = r % row;
+            int f = t + s.T * c, step = s.R1;
+            if (s.R3 > 1) {
+                const int j = t / s.D + s.T / s.D * (c / columns);
+                const int j2 = t % s.D + s.D * (c % columns);
+                f = j + s.R1 * j2, step = s.R1 * s.R2;
+            }
+            const zd e = H[f + step * i], o = H[f + step * (i + 1)];
+            out[r / 2 * s.T + t] = make_float4((float)e.real(), (float)e.imag(),
+                                               (float)o.real(), (float)o.imag());
+        }
+    return out;
+}
+
+/* Appends to `out` the powers of the twiddle of angle 2 pi num / den for a DFT of R
+ * points, its row pairs `stride` apart from `at` on. */
+void put_twiddle(std::vector<float4>& out, size_t at, size_t stride, int R, double num,
+                 double den)
+{
+    const int rows = (log2_of(R) + 1) / 2;
+    if (out.size() < at + (rows - 1) * stride + 1)
+        out.resize(at + (rows - 1) * stride + 1);
+    for (int i = 0; i < rows; ++i) {
+        const double a = 2 * pi * std::fmod(num * std::exp2(2 * i), den) / den;
+        const double b = 2 * pi * std::fmod(num * std::exp2(2 * i + 1), den) / den;
+        out[at + i * stride] = make_float4((float)std::cos(a), (float)std::sin(a),
+                                           (float)std::cos(b), (float)std::sin(b));
+    }
+}
+
+/* The tables of the twiddled passes, in the order of the kernels' tw[]. */
+void twiddle_tables(const fused_shape& s, std::vector<float4> tw[4])
+{
+    if (s.R3 == 1) {
+        for (int j = 0; j < s.R1; ++j)
+            put_twiddle(tw[0], j, s.R1, s.R2, j, s.N);
+        for (int t = 0; t < s.T; ++t)
+            put_twiddle(tw[1], t, s.T, s.R1, t, s.N);
+        return;
+    }
+    const int columns = s.R2 / s.D, items = s.P / s.R3, rows = (log2_of(s.R3) + 1) / 2;
+    for (int j = 0; j < s.R1; ++j)
+        put_twiddle(tw[0], j, s.R1, s.R2, j, (double)s.R1 * s.R2);
+    for (int t = 0; t < s.T; ++t)
+        for (int c = 0; c < items; ++c) {
+            const int j = t / s.D + s.T / s.D * (c / columns);
+            const int j2 = t % s.D + s.D * (c % columns);
+            put_twiddle(tw[1], (size_t)c * rows * s.T + t, s.T, s.R3, j + s.R1 * j2, s.N);
+        }
+    for (int t0 = 0; t0 < s.R3; ++t0)
+        put_twiddle(tw[2], t0, s.R3, s.R2, t0, (double)s.R2 * s.R3);
+    for (int t = 0; t < s.T; ++t)
+        put_twiddle(tw[3], t, s.T, s.R1, t, s.N);
+}
+
+int io_of(const struct fir_spec* spec)
+{
+    if (spec->decimation == 1 &&
+        (spec->type == CUFILTER_FIR_CCC || spec->type == CUFILTER_FIR_CCF))
+        return FUSED_COMPLEX;
+    if (spec->decimation == 1 && spec->type == CUFILTER_FIR_FFF)
+        return FUSED_REAL;
+    return FUSED_ANY;
+}
+
+enum cufilter_status make_table(table* t, const fused_shape* shape,
+                                const struct fir_spec* spec,
+                                const struct fir_design* design)
+{
+    std::vector<float4> all = response_table(*shape, design), tw[4];
+    twiddle_tables(*shape, tw);
+    size_t offset[4];
+    for (int i = 0; i < 4; ++i) {
+        offset[i] = all.size();
+        all.insert(all.end(), tw[i].begin(), tw[i].end());
+    }
+    t->shape = shape;
+    t->overlap_rows = overlap_rows(*shape, design->n_taps);
+    CUFILTER_TRY_CUDA(cudaMalloc((void**)&t->memory, all.size() * sizeof(float4)));
+    CUFILTER_TRY_CUDA(cudaMemcpyAsync(t->memory, all.data(), all.size() * sizeof(float4),
+                                      cudaMemcpyHostToDevice, cudaStreamPerThread));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+    t->H = t->memory;
+    for (int i = 0; i < 4; ++i)
+        t->tw[i] = t->memory + offset[i];
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(shape->kernel[io_of(spec)],
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           shape->shared));
+    return CUFILTER_OK;
+}
+
+} // namespace
+
+struct fir_fused {
+    struct fir_spec spec;
+    size_t n_taps;
+    table tables[2]; /* long calls; short calls, where another shape serves them */
+};
+
+bool fir_fused_supports(const struct fir_spec* spec, size_t n_taps)
+{
+    return n_taps >= 1 && spec->decimation <= INT32_MAX &&
+           best_shape(spec, n_taps, long_call) != nullptr;
+}
+
+enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_spec* spec,
+                                    const struct fir_design* design)
+{
+    *plan = nullptr;
+    const fused_shape* shapes[2] = {best_shape(spec, design->n_taps, long_call),
+                                    best_shape(spec, design->n_taps, short_call)};
+    if (!shapes[0])
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: %zu taps with fft_size %zu exceed the fused kernels of "
+                             "this GPU",
+                             __func__, design->n_taps, spec->fft_size);
+    struct fir_fused* f = new (std::nothrow) fir_fused{*spec, design->n_taps, {}};
+    if (!f)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", __func__);
+    enum cufilter_status status = CUFILTER_OK;
+    try {
+        for (int i = 0; i < 2 && status == CUFILTER_OK; ++i)
+            if (i == 0 || shapes[1] != shapes[0])
+                status = make_table(&f->tables[i], shapes[i], spec, design);
+    } catch (const std::bad_alloc&) {
+        status = cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", __func__);
+    }
+    if (status != CUFILTER_OK) {
+        fir_fused_free(f);
+        return status;
+    }
+    *plan = f;
+    return CUFILTER_OK;
+}
+
+static const table* table_for(const struct fir_fused* plan, double n)
+{
+    const table *a = &plan->tables[0], *b = &plan->tables[1];
+    return b->shape && predicted_us(*b->shape, &plan->spec, plan->n_taps, n) <
+                           predicted_us(*a->shape, &plan->spec, plan->n_taps, n)
+               ? b
+               : a;
+}
+
+enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
+                                      const struct fir_launch* launch)
+{
+    const int64_t n = launch->end - launch->begin;
+    const table* t = table_for(plan, (double)n);
+    const fused_shape& shape = *t->shape;
+    fused_args args{};
+    args.s = make_fir_stream(&plan->spec, plan->n_taps, launch);
+    args.type = plan->spec.type;
+    args.overlap_rows = t->overlap_rows;
+    args.H = t->H;
+    std::copy(t->tw, t->tw + 4, args.tw);
+    const int64_t group = (int64_t)(shape.P - t->overlap_rows) * shape.T *
+                          (real_stream(&plan->spec) ? 2 : 1) * shape.groups;
+    const int64_t blocks = (n + group - 1) / group;
+    if (n <= 0 || blocks > INT32_MAX)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: a launch takes 1 to %lld items, not %lld", __func__,
+                             (long long)(group * INT32_MAX), (long long)n);
+    void* parameters[] = {&args};
+    CUFILTER_TRY_CUDA(cudaLaunchKernel(shape.kernel[io_of(&plan->spec)],
+                                       dim3((unsigned)blocks), dim3(shape.threads),
+                                       parameters, shape.shared, launch->stream));
+    return CUFILTER_OK;
+}
+
+void fir_fused_free(struct fir_fused* plan)
+{
+    if (!plan)
+        return;
+    for (table& t : plan->tables)
+        cudaFree(t.memory);
+    delete plan;
+}
+
+int fir_fused_describe(const struct fir_fused* plan, char* text, size_t size)
+{
+    const table *a = &plan->tables[0], *b = &plan->tables[1];
+    if (!b->shape)
+        return std::snprintf(text, size, "fused overlap-save, FFT %d", a->shape->N);
+    return std::snprintf(text, size, "fused overlap-save, FFT %d (short calls: %d)",
+                         a->shape->N, b->shape->N);
+}

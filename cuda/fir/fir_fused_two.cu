@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The overlap-save kernels of two passes. Groups a block and blocks an SM are those that
+ * measured best: as many registers as keep 12 (R1 = 64) to 24 (R1 = 16) warps an SM. */
+#include "fir_fused.cuh"
+
+namespace cufilter {
+
+template <class S>
+static fused_shape shape(float points_ns, float latency_us)
+{
+    return make_shape<S>((const void*)fused_two<S, FUSED_COMPLEX>,
+                         (const void*)fused_two<S, FUSED_REAL>,
+                         (const void*)fused_two<S, FUSED_ANY>, points_ns, latency_us);
+}
+
+const fused_shape fused_shapes_two[] = {
+    shape<two_pass<16, 16, 8, 6>>(341.0f, 3.6f),
+    shape<two_pass<32, 32, 4, 5>>(304.0f, 5.6f),
+    shape<two_pass<64, 64, 1, 6>>(270.0f, 5.9f),
+};
+const int n_fused_shapes_two = sizeof fused_shapes_two / sizeof *fused_shapes_two;
+
+} // namespace cufilter
