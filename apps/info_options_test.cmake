@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The command line of cufilter-info: output, exit status, and no colour off a terminal.
+function(expect status pattern)
+  execute_process(COMMAND ${INFO} ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE text
+                  ERROR_VARIABLE text)
+  if(NOT result EQUAL status OR NOT text MATCHES "${pattern}")
+    message(FATAL_ERROR "cufilter-info ${ARGN}: status ${result}, wanted ${status} and "
+                        "'${pattern}':\n${text}")
+  endif()
+  string(ASCII 27 escape)
+  if(text MATCHES "${escape}")
+    message(FATAL_ERROR "cufilter-info ${ARGN} colours what is no terminal")
+  endif()
+endfunction()
+
+expect(0 "^cufilter-info \\(gr-cufilter\\) ${VERSION}\n$" --version)
+expect(0 "^Usage: cufilter-info" --help)
+expect(2 "unrecognized option '--colour'" --colour)
+expect(2 "cpu or an index from 0, not '-2'" --device=-2)
+expect(2 "cpu or an index from 0, not '0x'" -d 0x)
+expect(2 "unexpected argument 'cpu'" cpu)
+
+set(ENV{CUFILTER_DEVICE} cpu)
+expect(0 "backend +CPU.*because +CUFILTER_DEVICE=cpu")
+set(ENV{CUFILTER_DEVICE} 997)
+expect(1 "backend +none: .*997")
+set(ENV{CUFILTER_DEVICE} "")
+expect(1 "FAILED: " --selftest --device=997)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Takes away every file that the last install of BUILD_DIR put in place, Python's caches of
+# them, and the folders which that install made, where they are empty now.
+# SUFFIX, if given, names the component of the install ("_Unspecified").
+set(manifest "${BUILD_DIR}/install_manifest${SUFFIX}.txt")
+set(note "${BUILD_DIR}/install_directories${SUFFIX}.txt")
+if(NOT EXISTS "${manifest}")
+  message(FATAL_ERROR "uninstall: nothing was installed from here (no ${manifest})")
+endif()
+
+file(STRINGS "${manifest}" files)
+set(n_removed 0)
+foreach(file IN LISTS files)
+  set(path "$ENV{DESTDIR}${file}")
+  if(EXISTS "${path}" OR IS_SYMLINK "${path}")
+    file(REMOVE "${path}")
+    if(EXISTS "${path}" OR IS_SYMLINK "${path}")
+      message(FATAL_ERROR "uninstall: cannot remove ${path}")
+    endif()
+    math(EXPR n_removed "${n_removed} + 1")
+  endif()
+  if(path MATCHES "\\.py$")
+    get_filename_component(folder "${path}" DIRECTORY)
+    get_filename_component(name "${path}" NAME_WE)
+    file(GLOB caches "${folder}/__pycache__/${name}.*.py[co]")
+    if(caches)
+      file(REMOVE ${caches})
+    endif()
+    execute_process(COMMAND rmdir "${folder}/__pycache__" ERROR_QUIET)
+  endif()
+endforeach()
+
+if(EXISTS "${note}")
+  file(STRINGS "${note}" folders)
+  foreach(folder IN LISTS folders)
+    execute_process(COMMAND rmdir "$ENV{DESTDIR}${folder}" ERROR_QUIET) # only if empty
+  endforeach()
+endif()
+file(REMOVE "${manifest}" "${note}")
+message(STATUS "uninstall: removed ${n_removed} files")
