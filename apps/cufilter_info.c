@@ -134,8 +134,9 @@ static char fallback_text[512];
 
 static void keep_warning(enum cufilter_log_level level, const char* text)
 {
+    const char* reason = strstr(text, ": "); /* "running on the CPU: reason" */
     if (level == CUFILTER_LOG_WARN)
-        snprintf(fallback_text, sizeof fallback_text, "%s", text);
+        snprintf(fallback_text, sizeof fallback_text, "%s", reason ? reason + 2 : text);
 }
 
 static bool print_choice(void)
