@@ -4,11 +4,20 @@
 # because that note must be taken before the first file lands.
 include(CMakePackageConfigHelpers)
 
-# Debian's own Python looks in one dist-packages folder below /usr; GNU Radio's guess is
-# site-packages, where it does not look.
-if(ENABLE_GNURADIO AND CMAKE_INSTALL_PREFIX STREQUAL "/usr"
-   AND EXISTS /usr/lib/python3/dist-packages)
-  set(GR_PYTHON_DIR lib/python3/dist-packages)
+if(ENABLE_GNURADIO)
+  # Where GNU Radio's Python looks below our prefix. GNU Radio's own guess misses
+  # dist-packages below /usr on Debian; what the user gave on the command line (a cache
+  # entry) stands.
+  if(DEFINED CACHE{GR_PYTHON_DIR})
+    set(CUFILTER_PYTHON_DIR ${GR_PYTHON_DIR})
+  else()
+    execute_process(
+      COMMAND ${PYTHON_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/install_dir.py
+              ${CMAKE_INSTALL_PREFIX}
+      OUTPUT_VARIABLE CUFILTER_PYTHON_DIR OUTPUT_STRIP_TRAILING_WHITESPACE
+      COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  message(STATUS "Python package: ${CUFILTER_PYTHON_DIR}/gnuradio/cufilter")
 endif()
 
 set(CUFILTER_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/gnuradio-cufilter)
@@ -21,7 +30,7 @@ set(CUFILTER_INSTALL_DIRS
 if(ENABLE_GNURADIO)
   list(APPEND CUFILTER_INSTALL_DIRS
        ${CMAKE_INSTALL_INCLUDEDIR}/gnuradio/cufilter ${CUFILTER_EXAMPLES_DIR}
-       ${GR_PYTHON_DIR}/gnuradio/cufilter ${GRC_BLOCKS_DIR})
+       ${CUFILTER_PYTHON_DIR}/gnuradio/cufilter ${GRC_BLOCKS_DIR})
 endif()
 configure_file(cmake/note_directories.cmake.in note_directories.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/note_directories.cmake)
