@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Direct form FIR with decimation, for short filters and for many outputs left out.
+ *
+ *     y[i] = sum_{p<D} sum_r h[rD + p] x_p[i - r],      x_p[m] = x[first + m D - p]
+ *
+ * D phases, each a filter of R = ceil((M - p) / D) taps at the output rate: M / D
+ * products an input sample. A block makes OB outputs from a tile of D rows (phases) of OB
+ * + R columns m in shared memory; where that is too much it takes PHASES rows at a time
+ * and keeps its sums. Global reads run along n = first + m D - p, so that with all phases
+ * in the tile they are contiguous.
+ *
+ * 128 threads: G groups share out the phases, OB / 8 threads each; a thread makes 8
+ * neighbouring outputs from a window of 16 samples in registers, in steps of 8 taps. So a
+ * step is 8 samples and 8 taps loaded for 64 products. Rows are kept in units of 8
+ * samples plus one float4, an odd number of float4: threads 8 samples apart read float4
+ * without bank conflicts. At the end the groups' sums meet in shared memory, in fixed
+ * order, and go out coalesced.
+ *
+ * Taps beyond R are skipped, not multiplied by zero: NaN and Inf in the input reach those
+ * outputs alone whose window holds them. */
+#include <cstdio>
+#include <new>
+#include <vector>
+#include "fir_device.cuh"
+
+using namespace cufilter;
+
+namespace {
+
+constexpr int threads = 128, Q = 8, max_groups = 8;
+constexpr int tile_bytes = 32768; /* several blocks an SM */
+constexpr int max_tile_bytes = 98304;
+constexpr int max_taps = 8192;
+
+struct direct_args {
+    fir_stream s;
+    const void* taps; /* [D][row_taps] */
+    int64_t i_begin, i_end;
+    int n_taps, row_taps; /* row_taps: ceil(M / D) up to a multiple of Q */
+    int groups, phases;
+    bool short_in, short_out;
+};
+
+/* Sample and output arithmetic: real or complex samples X times real or complex taps H.
+ */
+__device__ __forceinline__ void mac(float& acc, float h, float x)
+{
+    acc = fmaf(h, x, acc);
+}
+__device__ __forceinline__ void mac(float2& acc, float h, float2 x)
+{
+    acc.x = fmaf(h, x.x, acc.x), acc.y = fmaf(h, x.y, acc.y);
+}
+__device__ __forceinline__ void mac(float2& acc, float2 h, float x)
+{
+    acc.x = fmaf(h.x, x, acc.x), acc.y = fmaf(h.y, x, acc.y);
+}
+__device__ __forceinline__ void mac(float2& acc, float2 h, float2 x)
+{
+    acc.x = fmaf(h.x, x.x, acc.x), acc.y = fmaf(h.x, x.y, acc.y);
+    acc.x = fmaf(-h.y, x.y, acc.x), acc.y = fmaf(h.y, x.x, acc.y);
+}
+__device__ __forceinline__ void add(float& a, float b)
+{
+    a += b;
+}
+__device__ __forceinline__ void add(float2& a, float2 b)
+{
+    a.x += b.x, a.y += b.y;
+}
+
+/* A unit is Q items and a float4; item i of a row lies at place(i). */
+template <class Item>
+__host__ __device__ constexpr int unit()
+{
+    return Q + 16 / (int)sizeof(Item);
+}
+template <class Item>
+__device__ __forceinline__ int place(int i)
+{
+    return i / Q * unit<Item>() + i % Q;
+}
+
+/* Q items from 16-byte aligned memory */
+template <class Item>
+__device__ __forceinline__ void read_items(Item* v, const Item* p)
+{
+    constexpr int n = 16 / sizeof(Item);
+#pragma unroll
+    for (int i = 0; i < Q / n; ++i) {
+        const float4 q = ((const float4*)p)[i];
+        if constexpr (n == 4) {
+            v[4 * i] = q.x, v[4 * i + 1] = q.y, v[4 * i + 2] = q.z, v[4 * i + 3] = q.w;
+        } else {
+            v[2 * i] = make_float2(q.x, q.y), v[2 * i + 1] = make_float2(q.z, q.w);
+        }
+    }
+}
+template <class Item>
+__device__ __forceinline__ void write_items(Item* p, const Item* v)
+{
+    constexpr int n = 16 / sizeof(Item);
+#pragma unroll
+    for (int i = 0; i < Q / n; ++i) {
+        if constexpr (n == 4)
+            ((float4*)p)[i] =
+                make_float4(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]);
+        else
+            ((float4*)p)[i] =
+                make_float4(v[2 * i].x, v[2 * i].y, v[2 * i + 1].x, v[2 * i + 1].y);
+    }
+}
+
+/* Fills rows 0 .. rows-1 of the tile with the phases from p0 on: column c, row p holds
+ * x[first + (m0 + c) D - p0 - p]. Columns from `fresh` on are new in this block. */
+template <class Item, class X>
+__device__ void load_tile(X* tile, const fir_stream& s, int64_t m0, int columns,
+                          int fresh, int p0, int rows, int row_size)
+{
+    const int64_t D = s.decimation, n0 = s.first + m0 * D - p0 - (rows - 1);
+    const bool inside = n0 >= 0 && n0 + (columns - 1) * D + rows <= s.end;
+    const int count = columns * rows, step_c = threads / rows, step_r = threads % rows;
+    int c = threadIdx.x / rows, r = threadIdx.x % rows;
+#pragma unroll 4
+    for (int e = threadIdx.x; e < count; e += threads) {
+        const int64_t n = n0 + c * D + r;
+        const Item x = inside ? load_once((const Item*)s.x + n) : fetch<Item>(s, n);
+        if constexpr (sizeof(Item) == 8)
+            tile[(rows - 1 - r) * row_size + place<X>(c)] = x;
+        else
+            tile[(rows - 1 - r) * row_size + place<X>(c)] = (X)x;
+        if (s.append && c >= fresh)
+            append<Item>(s, n, x);
+        c += step_c, r += step_r;
+        if (r >= rows)
+            r -= rows, ++c;
+    }
+}
+
+/* acc[i] += sum_r taps[r] x[i - r], x[0] at the head of unit `x` of a row. Sums of up to
+ * 64 products are added to the rest as one: a plain running sum of thousands would lose
+ * more than a transform does. */
+template <class X, class H, class Y>
+__device__ __forceinline__ void filter_row(Y* acc, const X* x, const H* taps, int n_taps)
+{
+    X w[2 * Q];
+    H h[Q];
+    read_items(w + Q, x);
+    while (n_taps > 0) {
+        Y sum[Q] = {};
+        for (int step = 0; step < 8 && n_taps >= Q; ++step, n_taps -= Q, taps += Q) {
+            x -= unit<X>();
+            read_items(w, x);
+            read_items(h, taps);
+#pragma unroll
+            for (int m = 0; m < Q; ++m)
+#pragma unroll
+                for (int i = 0; i < Q; ++i)
+                    mac(sum[i], h[m], w[Q + i - m]);
+#pragma unroll
+            for (int i = 0; i < Q; ++i)
+                w[Q + i] = w[i];
+        }
+        if (n_taps > 0 && n_taps < Q) {
+            read_items(w, x - unit<X>());
+            read_items(h, taps);
+#pragma unroll
+            for (int m = 0; m < Q - 1; ++m)
+                if (m < n_taps)
+#pragma unroll
+                    for (int i = 0; i < Q; ++i)
+                        mac(sum[i], h[m], w[Q + i - m]);
+            n_taps = 0;
+        }
+#pragma unroll
+        for (int i = 0; i < Q; ++i)
+            add(acc[i], sum[i]);
+    }
+}
+
+template <class X, class H, class Y>
+__global__ void __launch_bounds__(threads)
+    direct_kernel(const __grid_constant__ direct_args a)
+{
+    extern __shared__ float4 shared[];
+    X* tile = (X*)shared;
+    const fir_stream& s = a.s;
+    const int D = (int)s.decimation, workers = threads / a.groups, OB = workers * Q;
+    const int worker = threadIdx.x % workers, group = threadIdx.x / workers;
+    const int columns = OB + a.row_taps, row_size = columns / Q * unit<X>();
+    const int64_t i0 = a.i_begin + (int64_t)blockIdx.x * OB;
+    const X* window = tile + (worker + a.row_taps / Q) * unit<X>();
+    Y acc[Q] = {};
+    for (int p0 = 0; p0 < D; p0 += a.phases) {
+        const int rows = min(a.phases, D - p0);
+        if (p0)
+            __syncthreads();
+        if (sizeof(X) == 4 && a.short_in)
+            load_tile<int16_t>((float*)tile, s, i0 - a.row_taps, columns, a.row_taps, p0,
+                               rows, row_size);
+        else
+            load_tile<X>(tile, s, i0 - a.row_taps, columns, a.row_taps, p0, rows,
+                         row_size);
+        __syncthreads();
+        for (int p = group; p < rows; p += a.groups)
+            filter_row(acc, window + p * row_size,
+                       (const H*)a.taps + (size_t)(p0 + p) * a.row_taps,
+                       (a.n_taps - p0 - p + D - 1) / D);
+    }
+    __syncthreads();
+    Y* sums = (Y*)shared;
+    write_items(sums + threadIdx.x * unit<Y>(), acc);
+    __syncthreads();
+    for (int o = threadIdx.x; o < OB && i0 + o < a.i_end; o += threads) {
+        Y y = sums[place<Y>(o)];
+        for (int g = 1; g < a.groups; ++g)
+            add(y, sums[g * workers * unit<Y>() + place<Y>(o)]);
+        if (sizeof(Y) == 4 && a.short_out)
+            ((int16_t*)s.y)[i0 + o] = to_int16(*(float*)&y, s.round_output);
+        else
+            __stcs((Y*)s.y + i0 + o, y);
+    }
+    signal_done(s);
+}
+
+/* What a block may take on the current device; 0 on failure. */
+int shared_limit()
+{
+    int device = 0, limit = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+            cudaSuccess)
+        return 0;
+    return limit < max_tile_bytes ? limit : max_tile_bytes;
+}
+
+bool real_taps(enum cufilter_fir_type type)
+{
+    return type == CUFILTER_FIR_CCF || type == CUFILTER_FIR_FFF ||
+           type == CUFILTER_FIR_FSF;
+}
+bool complex_samples(enum cufilter_fir_type type)
+{
+    return type == CUFILTER_FIR_CCC || type == CUFILTER_FIR_CCF;
+}
+
+const void* kernel_for(enum cufilter_fir_type type)
+{
+    if (complex_samples(type))
+        return real_taps(type) ? (const void*)direct_kernel<float2, float, float2>
+                               : (const void*)direct_kernel<float2, float2, float2>;
+    return real_taps(type) ? (const void*)direct_kernel<float, float, float>
+                           : (const void*)direct_kernel<float, float2, float2>;
+}
+
+} // namespace
+
+struct fir_direct {
+    struct fir_spec spec;
+    size_t n_taps;
+    int row_taps, groups, phases, shared;
+    void* taps;
+};
+
+/* The tile: as many phases as fit, and outputs shared out over groups of threads until
+ * they do. */
+static void choose_tile(struct fir_direct* d)
+{
+    const size_t D = d->spec.decimation;
+    const int bytes = complex_samples(d->spec.type) ? 8 : 4, unit = Q * bytes + 16;
+    const int out_bytes =
+        d->spec.type == CUFILTER_FIR_FFF || d->spec.type == CUFILTER_FIR_FSF ? 4 : 8;
+    d->row_taps = (int)((d->n_taps + D - 1) / D + Q - 1) / Q * Q;
+    d->phases = (int)(D < 32 ? D : 32);
+    for (d->groups = 1; d->groups < max_groups && d->groups < d->phases; d->groups *= 2)
+        if ((threads / d->groups + d->row_taps / Q) * unit * d->phases <= tile_bytes)
+            break;
+    const int row = (threads / d->groups + d->row_taps / Q) * unit;
+    while (d->phases > 1 && row * d->phases > tile_bytes)
+        d->phases = (d->phases + 1) / 2;
+    const int sums = threads * (Q * out_bytes + 16);
+    d->shared = row * d->phases > sums ? row * d->phases : sums;
+}
+
+bool fir_direct_supports(const struct fir_spec* spec, size_t n_taps)
+{
+    if (n_taps < 1 || n_taps > (size_t)max_taps || spec->decimation > (size_t)1 << 20)
+        return false;
+    struct fir_direct d = {};
+    d.spec = *spec, d.n_taps = n_taps;
+    choose_tile(&d);
+    return d.shared <= shared_limit();
+}
+
+/* taps [D][row_taps]: h[rD + p] at (p, r), complex where the taps are */
+static enum cufilter_status upload_taps(struct fir_direct* d,
+                                        const struct fir_design* design)
+{
+    const size_t D = d->spec.decimation, parts = real_taps(d->spec.type) ? 1 : 2;
+    std::vector<float> taps(D * d->row_taps * parts);
+    for (size_t k = 0; k < d->n_taps; ++k)
+        for (size_t c = 0; c < parts; ++c)
+            taps[(k % D * d->row_taps + k / D) * parts + c] = (float)design->h[2 * k + c];
+    const size_t bytes = taps.size() * sizeof(float);
+    CUFILTER_TRY_CUDA(cudaMalloc(&d->taps, bytes));
+    CUFILTER_TRY_CUDA(cudaMemcpyAsync(d->taps, taps.data(), bytes, cudaMemcpyHostToDevice,
+                                      cudaStreamPerThread));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+    /* The same for every plan: plans share the kernel. */
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(kernel_for(d->spec.type),
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           shared_limit()));
+    return CUFILTER_OK;
+}
+
+enum cufilter_status fir_direct_make(struct fir_direct** plan,
+                                     const struct fir_spec* spec,
+                                     const struct fir_design* design)
+{
+    *plan = nullptr;
+    if (!fir_direct_supports(spec, design->n_taps))
+        return cufilter_fail(
+            CUFILTER_ERR_UNSUPPORTED,
+            "%s: the direct form takes up to %d taps at decimation 1 and as "
+            "the GPU's shared memory allows, not %zu at %zu",
+            __func__, max_taps, design->n_taps, spec->decimation);
+    struct fir_direct* d = new (std::nothrow) fir_direct{};
+    if (!d)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", __func__);
+    d->spec = *spec, d->n_taps = design->n_taps;
+    choose_tile(d);
+    enum cufilter_status status;
+    try {
+        status = upload_taps(d, design);
+    } catch (const std::bad_alloc&) {
+        status = cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", __func__);
+    }
+    if (status != CUFILTER_OK) {
+        fir_direct_free(d);
+        return status;
+    }
+    *plan = d;
+    return CUFILTER_OK;
+}
+
+enum cufilter_status fir_direct_launch(const struct fir_direct* plan,
+                                       const struct fir_launch* launch)
+{
+    const int64_t D = (int64_t)plan->spec.decimation;
+    const auto outputs_before =
+        [&](int64_t n) { /* outputs i >= 0 with first + iD < n */
+                         return n <= launch->first ? 0 : (n - launch->first + D - 1) / D;
+        };
+    direct_args args{};
+    args.s = make_fir_stream(&plan->spec, plan->n_taps, launch);
+    args.taps = plan->taps;
+    args.i_begin = outputs_before(launch->begin);
+    args.i_end = outputs_before(launch->end);
+    args.n_taps = (int)plan->n_taps, args.row_taps = plan->row_taps;
+    args.groups = plan->groups, args.phases = plan->phases;
+    args.short_in = plan->spec.type == CUFILTER_FIR_SCC;
+    args.short_out = plan->spec.type == CUFILTER_FIR_FSF;
+    /* One column more than outputs: it holds the items behind the last one. */
+    const int64_t block = threads / plan->groups * Q;
+    const int64_t blocks = (args.i_end - args.i_begin + 1 + block - 1) / block;
+    if (launch->end <= launch->begin || blocks > INT32_MAX)
+        return cufilter_fail(CUFILTER_ERR_INVALID, "%s: cannot take items %lld to %lld",
+                             __func__, (long long)launch->begin, (long long)launch->end);
+    void* parameters[] = {&args};
+    CUFILTER_TRY_CUDA(cudaLaunchKernel(kernel_for(plan->spec.type),
+                                       dim3((unsigned)blocks), dim3(threads), parameters,
+                                       plan->shared, launch->stream));
+    return CUFILTER_OK;
+}
+
+void fir_direct_free(struct fir_direct* plan)
+{
+    if (!plan)
+        return;
+    cudaFree(plan->taps);
+    delete plan;
+}
+
+int fir_direct_describe(const struct fir_direct* plan, char* text, size_t size)
+{
+    (void)plan;
+    return std::snprintf(text, size, "direct form");
+}
