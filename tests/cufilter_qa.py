@@ -61,7 +61,8 @@ def convolve(x, taps, decimation=1):
 
 
 class Feeder(gr.sync_block):
-    """Puts out x and calls hook(), in its own thread, once `at` items have gone."""
+    """Puts out x and calls hook(), in its own thread, once `at` items have gone. As with
+    every block written in Python, the caller must hold it while the flowgraph runs."""
 
     def __init__(self, x, at=None, hook=None):
         gr.sync_block.__init__(self, "feeder", None, [x.dtype])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Python classes of the blocks fft_filter_{ccc,ccf,fff}. */
-#include "block_doc.h"
+#include "block_bindings.h"
 #include <gnuradio/cufilter/fft_filter_ccc.h>
 #include <gnuradio/cufilter/fft_filter_ccf.h>
 #include <gnuradio/cufilter/fft_filter_fff.h>
@@ -23,8 +23,8 @@ static void bind_one(py::module& m, const char* name, const char* types)
                std::shared_ptr<BLOCK>>(m, name, doc.c_str())
         .def(py::init(&BLOCK::make), py::arg("decimation"), py::arg("taps"),
              py::arg("nthreads") = 1, py::arg("device") = CUFILTER_DEVICE_AUTO,
-             py::arg("batch_items") = 0)
-        .def("set_taps", &BLOCK::set_taps, py::arg("taps"), DOC_SET_TAPS)
+             py::arg("batch_items") = 0, without_gil())
+        .def("set_taps", &BLOCK::set_taps, py::arg("taps"), without_gil(), DOC_SET_TAPS)
         .def("taps", &BLOCK::taps, DOC_TAPS)
         .def("set_nthreads", &BLOCK::set_nthreads, py::arg("n"),
              "Sets the threads of one transform on the CPU; a GPU ignores the number.")

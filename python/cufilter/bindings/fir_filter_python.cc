@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Python classes of the blocks fir_filter_{ccc,ccf,fcc,fff,fsf,scc}. */
-#include "block_doc.h"
+#include "block_bindings.h"
 #include <gnuradio/cufilter/fir_filter_blk.h>
 #include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
@@ -17,8 +17,9 @@ static void bind_one(py::module& m, const char* name, const char* types)
     py::class_<block, gr::sync_decimator, gr::sync_block, gr::block, gr::basic_block,
                std::shared_ptr<block>>(m, name, doc.c_str())
         .def(py::init(&block::make), py::arg("decimation"), py::arg("taps"),
-             py::arg("device") = CUFILTER_DEVICE_AUTO, py::arg("batch_items") = 0)
-        .def("set_taps", &block::set_taps, py::arg("taps"), DOC_SET_TAPS)
+             py::arg("device") = CUFILTER_DEVICE_AUTO, py::arg("batch_items") = 0,
+             without_gil())
+        .def("set_taps", &block::set_taps, py::arg("taps"), without_gil(), DOC_SET_TAPS)
         .def("taps", &block::taps, DOC_TAPS)
         .def("device", &block::device, DOC_DEVICE);
 }

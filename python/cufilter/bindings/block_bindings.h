@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Python docstrings that the FIR blocks share. */
-#ifndef INCLUDED_CUFILTER_BINDINGS_BLOCK_DOC_H
-#define INCLUDED_CUFILTER_BINDINGS_BLOCK_DOC_H
+/* What the bindings of the FIR blocks share. */
+#ifndef INCLUDED_CUFILTER_BINDINGS_BLOCK_BINDINGS_H
+#define INCLUDED_CUFILTER_BINDINGS_BLOCK_BINDINGS_H
+
+#include <pybind11/pybind11.h>
+
+/* Plans for long filters and a GPU's first use take time that other threads can use. */
+using without_gil = pybind11::call_guard<pybind11::gil_scoped_release>;
 
 #define DOC_FORMULA                                                                      \
     "    y[m] = sum_k taps[k] x[m decimation - k],    x[n < 0] = 0\n\n"                  \

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flowgraphs that are restarted, rewired, shared and batched."""
+
+import gc
+import time
+
+import numpy as np
+from gnuradio import blocks, cufilter, gr
+from cufilter_qa import (Feeder, TestCase, convolve, main, random_items, random_taps,
+                         rms, run)
+
+
+class Restart(TestCase):
+    def test_run_again(self):
+        """The stream goes on where it stopped: the second run's first outputs still see
+        the first run's items."""
+        for batch_items in (0, 50000):
+            x = random_items(self.rng, "c", 20000)
+            taps = random_taps(self.rng, "c", 301)
+            block = cufilter.fft_filter_ccc(2, taps, batch_items=batch_items)
+            source, sink = blocks.vector_source_c(x.tolist()), blocks.vector_sink_c()
+            tb = gr.top_block()
+            tb.connect(source, block, sink)
+            for turn in range(4):
+                with self.subTest(batch_items=batch_items, turn=turn):
+                    sink.reset()
+                    source.rewind()
+                    tb.run()
+                    expected = convolve(np.tile(x, turn + 1), taps, 2)[-len(x) // 2:]
+                    self.assert_close(np.array(sink.data(), np.complex64), expected)
+
+    def test_stopped_in_the_middle(self):
+        block = cufilter.fft_filter_ccc(1, [1] * 500)
+        tb = gr.top_block()
+        tb.connect(blocks.null_source(8), block, blocks.null_sink(8))
+        for _ in range(5):
+            tb.start()
+            time.sleep(0.05)
+            tb.stop()
+            tb.wait()
+            self.assertGreater(block.nitems_written(0), 0)
+
+    def test_one_block_in_two_graphs(self):
+        """In another flowgraph it sits on other buffers."""
+        taps = random_taps(self.rng, "c", 77)
+        block = cufilter.fft_filter_ccc(1, taps)
+        x = random_items(self.rng, "c", 9001)
+        first = run(block, x, "cc")
+        self.assert_close(first, convolve(x, taps))
+        second = run(block, x, "cc")
+        self.assert_close(second, convolve(np.tile(x, 2), taps)[len(x):])
+
+    def test_many_graphs_come_and_go(self):
+        x = random_items(self.rng, "c", 1000)
+        taps = random_taps(self.rng, "c", 100)
+        expected = convolve(x, taps)
+        for _ in range(50):
+            self.assert_close(run(cufilter.fft_filter_ccc(1, taps), x, "cc"), expected)
+        gc.collect()
+
+
+class Rewiring(TestCase):
+    def test_inserted_and_removed_while_locked(self):
+        """The sum of ones through [2] and [3] is 2, 3 or 6; items are neither lost in
+        number nor made up within a filter."""
+        source = blocks.vector_source_c([1] * 1000, True)
+        throttle = blocks.throttle(8, 2e6)
+        first = cufilter.fft_filter_ccc(1, [2])
+        second = cufilter.fft_filter_ccc(1, [3])
+        sink = blocks.vector_sink_c()
+        tb = gr.top_block()
+        tb.connect(source, throttle, first, sink)
+        tb.start()
+        for _ in range(3):
+            time.sleep(0.05)
+            tb.lock()
+            tb.disconnect(first, sink)
+            tb.connect(first, second, sink)
+            tb.unlock()
+            time.sleep(0.05)
+            tb.lock()
+            tb.disconnect(first, second, sink)
+            tb.connect(first, sink)
+            tb.unlock()
+        time.sleep(0.05)
+        tb.stop()
+        tb.wait()
+        y = np.array(sink.data())
+        self.assertEqual(set(np.rint(y.real).astype(int)), {2, 6})
+        self.assertLessEqual(np.max(np.abs(y - np.rint(y.real))), 1e-5)
+
+    def test_consumer_added(self):
+        first = cufilter.fft_filter_ccc(1, [1] * 100)
+        sink = blocks.null_sink(8)
+        tb = gr.top_block()
+        tb.connect(blocks.null_source(8), first, sink)
+        tb.start()
+        time.sleep(0.05)
+        tb.lock()
+        late = blocks.null_sink(8)
+        tb.connect(first, late)
+        tb.unlock()
+        time.sleep(0.05)
+        tb.stop()
+        tb.wait()
+        self.assertGreater(late.nitems_read(0), 0)
+
+
+class Neighbours(TestCase):
+    def test_fan_out(self):
+        """One buffer read by several filters and another block."""
+        x = random_items(self.rng, "c", 30011)
+        all_taps = [random_taps(self.rng, "c", n) for n in (1, 64, 1000)]
+        tb = gr.top_block()
+        source, copy = blocks.vector_source_c(x.tolist()), blocks.vector_sink_c()
+        tb.connect(source, copy)
+        sinks = []
+        for taps in all_taps:
+            sinks.append(blocks.vector_sink_c())
+            tb.connect(source, cufilter.fft_filter_ccc(1, taps), sinks[-1])
+        tb.run()
+        np.testing.assert_array_equal(np.array(copy.data(), np.complex64), x)
+        for taps, sink in zip(all_taps, sinks):
+            self.assert_close(np.array(sink.data(), np.complex64), convolve(x, taps))
+
+    def test_chain(self):
+        """Filters next to each other share the buffers between them."""
+        x = random_items(self.rng, "c", 30011)
+        taps = [random_taps(self.rng, "c", n) for n in (5, 129, 700)]
+        tb = gr.top_block()
+        sink = blocks.vector_sink_c()
+        tb.connect(blocks.vector_source_c(x.tolist()),
+                   cufilter.fft_filter_ccc(1, taps[0]),
+                   cufilter.fir_filter_ccc(2, taps[1]),
+                   cufilter.fft_filter_ccc(3, taps[2]), sink)
+        tb.run()
+        expected = convolve(convolve(convolve(x, taps[0]), taps[1], 2), taps[2], 3)
+        self.assert_close(np.array(sink.data(), np.complex64), expected, 1e-6)
+
+    def test_a_neighbour_goes(self):
+        """A filter taken out while the others run must not take the shared buffer."""
+        x = random_items(self.rng, "c", 1000)
+        taps = random_taps(self.rng, "c", 257)
+        source = blocks.vector_source_c(x.tolist(), True)
+        head, sink = blocks.head(8, 2000000), blocks.vector_sink_c()
+        stays, goes = (cufilter.fft_filter_ccc(1, taps) for _ in range(2))
+        throttle, end = blocks.throttle(8, 5e6), blocks.null_sink(8)
+        tb = gr.top_block()
+        tb.connect(source, throttle, stays, head, sink)
+        tb.connect(throttle, goes, end)
+        tb.start()
+        time.sleep(0.1)
+        self.assertGreater(goes.nitems_written(0), 0)
+        tb.lock()
+        tb.disconnect(throttle, goes, end)
+        tb.unlock()
+        time.sleep(0.1)
+        tb.stop()
+        tb.wait()
+        y = np.array(sink.data(), np.complex64)
+        self.assertGreater(len(y), 10000)
+        # The runtime drops what was under way when it locked, so look at the two ends.
+        expected = convolve(np.tile(x, 5), taps)[:5000]
+        self.assert_close(y[:5000], expected)
+
+
+class Batches(TestCase):
+    def test_nothing_is_lost(self):
+        n = 1000003
+        for decimation, batch_items in ((1, 100000), (3, 100000), (125, 1 << 20), (1, 1),
+                                        (7, 3)):
+            for most in (None, 1000):
+                with self.subTest(decimation=decimation, batch_items=batch_items,
+                                  most=most):
+                    block = cufilter.fft_filter_ccc(decimation, [1] * 99,
+                                                    batch_items=batch_items)
+                    head = blocks.head(8, n)
+                    tb = gr.top_block()
+                    tb.connect(blocks.null_source(8), head, block, blocks.null_sink(8))
+                    for _ in range(3):
+                        head.reset()
+                        tb.run(most) if most else tb.run()
+                        self.assertEqual(block.nitems_written(0), n // decimation)
+
+    def test_values(self):
+        x = random_items(self.rng, "c", 1000003)
+        taps = random_taps(self.rng, "c", 645)
+        for decimation in (1, 4):
+            y = run(cufilter.fft_filter_ccc(decimation, taps, batch_items=200000), x, "cc")
+            self.assert_close(y, convolve(x, taps, decimation))
+
+    def test_calls_grow(self):
+        """Also after a restart, which GNU Radio before 3.10.7 forgets."""
+
+        class Largest(gr.sync_block):
+            def __init__(self):
+                gr.sync_block.__init__(self, "largest", [np.complex64], None)
+                self.most = 0
+
+            def work(self, input_items, output_items):
+                self.most = max(self.most, len(input_items[0]))
+                return len(input_items[0])
+
+        largest = Largest()
+        head = blocks.head(8, 4000000)
+        tb = gr.top_block()
+        block = cufilter.fft_filter_ccc(1, [1], batch_items=200000)
+        tb.connect(blocks.null_source(8), head, block, largest)
+        for _ in range(3):
+            largest.most = 0
+            head.reset()
+            tb.run()
+            self.assertGreater(largest.most, 20000)
+
+    def test_a_slow_stream_is_not_held_back(self):
+        """10 items come out although the batch is a million."""
+        block = cufilter.fft_filter_ccc(1, [1] * 50, batch_items=1000000)
+        sink = blocks.vector_sink_c()
+        tb = gr.top_block()
+        strobe = Feeder(np.ones(10, np.complex64), 10, lambda: time.sleep(2))
+        tb.connect(strobe, block, sink)
+        tb.start()
+        deadline = time.monotonic() + 1.5
+        while len(sink.data()) < 10 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(len(sink.data()), 10)
+        tb.wait()
+
+
+class Bits(TestCase):
+    def test_two_runs_are_identical(self):
+        """The same calls, the same bits. A batch as large as the stream makes one call."""
+        for kind in ("ccc", "ccf", "fff"):
+            for n_taps in (1, 20, 64, 645, 4097):
+                for decimation in (1, 5):
+                    with self.subTest(kind=kind, n_taps=n_taps, decimation=decimation):
+                        x = random_items(self.rng, kind[0], 65521)
+                        taps = random_taps(self.rng, kind[2], n_taps)
+                        make = getattr(cufilter, "fft_filter_" + kind)
+                        first, second = (run(make(decimation, taps, batch_items=len(x)),
+                                             x, kind) for _ in range(2))
+                        np.testing.assert_array_equal(first, second)
+                        self.assert_close(first, convolve(x, taps, decimation))
+
+
+if __name__ == "__main__":
+    main()
