@@ -26,7 +26,6 @@ static void bind_one(py::module& m, const char* name, const char* types)
 
 void bind_fir_filter(py::module& m)
 {
-    using gr_int16 = std::int16_t;
     bind_one<gr_complex, gr_complex, gr_complex>(m, "fir_filter_ccc",
                                                  "complex in, complex out, complex taps");
     bind_one<gr_complex, gr_complex, float>(m, "fir_filter_ccf",
@@ -34,8 +33,8 @@ void bind_fir_filter(py::module& m)
     bind_one<float, gr_complex, gr_complex>(m, "fir_filter_fcc",
                                             "float in, complex out, complex taps");
     bind_one<float, float, float>(m, "fir_filter_fff", "float in, float out, real taps");
-    bind_one<float, gr_int16, float>(m, "fir_filter_fsf",
-                                     "float in, int16 out (saturated), real taps");
-    bind_one<gr_int16, gr_complex, gr_complex>(m, "fir_filter_scc",
-                                               "int16 in, complex out, complex taps");
+    bind_one<float, std::int16_t, float>(m, "fir_filter_fsf",
+                                         "float in, int16 out (saturated), real taps");
+    bind_one<std::int16_t, gr_complex, gr_complex>(m, "fir_filter_scc",
+                                                   "int16 in, complex out, complex taps");
 }

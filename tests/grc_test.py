@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+The descriptions for GNU Radio Companion and the examples: each description loads, takes the
+place of the stock one, and generates Python that runs; each example compiles and does what
+it says.
+
+CUFILTER_GRC_BLOCKS is the folder of the descriptions (default: grc of the source tree).
+"""
+
+import glob
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import yaml
+from cufilter_qa import TestCase, main
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BLOCKS = os.environ.get("CUFILTER_GRC_BLOCKS", os.path.join(HERE, "..", "grc"))
+EXAMPLES = os.path.join(HERE, "..", "apps", "examples")
+DATA = os.environ.get("CUFILTER_TEST_DATA",
+                      os.path.join(HERE, "..", "..", "shared", "data"))
+STOCK = {"cufilter_fft_filter_xxx": "fft_filter_xxx",
+         "cufilter_fir_filter_xxx": "fir_filter_xxx"}
+
+
+def our_blocks():
+    return sorted(os.path.basename(path)[:-len(".block.yml")]
+                  for path in glob.glob(os.path.join(BLOCKS, "cufilter_*.block.yml")))
+
+
+def execute(command, folder, **environment):
+    """Runs it with our descriptions in GRC's path, a home of its own, no display."""
+    env = {**os.environ, "GRC_BLOCKS_PATH": BLOCKS, "HOME": folder,
+           "XDG_CACHE_HOME": folder, **environment}
+    return subprocess.run(command, env=env, cwd=folder, text=True, timeout=240,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+
+
+class Grc(TestCase):
+    def compile(self, path, folder):
+        result = execute(["grcc", "-o", folder, path], folder)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        name = os.path.splitext(os.path.basename(path))[0]
+        script = os.path.join(folder, name + ".py")
+        self.assertTrue(os.path.exists(script), result.stdout)
+        return script
+
+    def run_script(self, script, *arguments):
+        result = execute([sys.executable, script, *arguments], os.path.dirname(script))
+        self.assertEqual(result.returncode, 0, result.stdout)
+        return result.stdout
+
+
+class Descriptions(Grc):
+    @classmethod
+    def setUpClass(cls):
+        from gnuradio import gr
+        from gnuradio.grc.core.platform import Platform
+
+        class Recorder(logging.Handler):
+            def __init__(self):
+                super().__init__(logging.WARNING)
+                self.records = []
+
+            def emit(self, record):
+                self.records.append(record.getMessage())
+
+        cls.log = Recorder()
+        logging.getLogger("gnuradio.grc").addHandler(cls.log)
+        cls.platform = Platform(version=gr.version(), version_parts=(
+            gr.major_version(), gr.api_version(), gr.minor_version()),
+            prefs=gr.prefs())
+        cls.platform.build_library([BLOCKS] + cls.platform.config.block_paths)
+
+    def test_all_load_without_a_complaint(self):
+        self.assertEqual([text for text in self.log.records if "cufilter" in text], [])
+        self.assertEqual(sorted(STOCK), our_blocks())
+        for block in our_blocks():
+            self.assertEqual(self.platform.blocks[block].category[0], "cufilter")
+            self.assertTrue(self.platform.blocks[block].documentation[""].strip())
+
+    def test_whole_tree(self):
+        """The tree names the blocks there are, and no others."""
+        with open(os.path.join(BLOCKS, "cufilter.tree.yml")) as file:
+            (folders,) = yaml.safe_load(file).values()
+        named = [block for folder in folders for blocks in folder.values()
+                 for block in blocks]
+        self.assertEqual(sorted(named), our_blocks())
+
+    def test_every_parameter_of_stock_is_there(self):
+        for ours, theirs in STOCK.items():
+            parameters = {p["id"]: p for p in self.platform.blocks[ours].parameters_data}
+            for theirs in self.platform.blocks[theirs].parameters_data:
+                mine = parameters[theirs["id"]]
+                for key in ("dtype", "default", "options"):
+                    self.assertEqual(mine.get(key), theirs.get(key), theirs["id"])
+
+    def errors(self, block, **values):
+        graph = self.platform.make_flow_graph()
+        element = graph.new_block(block)
+        for key, value in {"id": "filter", **values}.items():
+            element.params[key].set_value(value)
+        graph.rewrite()
+        graph.validate()
+        return [text for text in element.get_error_messages()
+                if "Source - " not in text and "Sink - " not in text]
+
+    def test_checks(self):
+        for block in our_blocks():
+            with self.subTest(block=block):
+                self.assertEqual(self.errors(block, taps="[1]"), [])
+                self.assertEqual(self.errors(block, taps="[1]", device="0"), [])
+                for values in ({"decim": "0"}, {"decim": "-2"}, {"decim": "1.5"},
+                               {"taps": "[]"}, {"taps": "'x'"}, {"device": "-3"},
+                               {"batch_items": "-1"}, {"samp_delay": "-1"}):
+                    self.assertNotEqual(
+                        self.errors(block, **{"taps": "[1]", **values}), [], values)
+
+
+class Flowgraphs(Grc):
+    def graph(self, name):
+        """One of each block and type, each on its own source, with a slider's worth of
+        taps to change and messages connected."""
+        blocks, connections = [], []
+
+        def add(block_id, name, **parameters):
+            blocks.append({"name": name, "id": block_id, "parameters": parameters,
+                           "states": {"coordinate": [0, 0], "rotation": 0,
+                                      "state": "enabled"}})
+
+        add("variable", "gain", value="2")
+        add("blocks_message_strobe", "strobe", period="100",
+            msg='pmt.cons(pmt.intern("taps"), pmt.init_f32vector(1, [1]))')
+        for block in our_blocks():
+            with open(os.path.join(BLOCKS, block + ".block.yml")) as file:
+                types = yaml.safe_load(file)["parameters"][0]
+            attributes = types["option_attributes"]
+            for i, kind in enumerate(types["options"]):
+                here = block.split("_")[1] + "_" + kind
+                add("blocks_null_source", here + "_source", type=attributes["input"][i],
+                    num_outputs="1", bus_structure_source="")
+                add("blocks_head", here + "_head", type=attributes["input"][i],
+                    num_items="100000")
+                add(block, here, type=kind, decim="2", taps="[gain, 1, 0.5]",
+                    samp_delay="1", device="-1", batch_items="20000")
+                add("blocks_null_sink", here + "_sink", type=attributes["output"][i],
+                    num_inputs="1", bus_structure_sink="")
+                connections += [[here + "_source", "0", here + "_head", "0"],
+                                [here + "_head", "0", here, "0"],
+                                [here, "0", here + "_sink", "0"],
+                                ["strobe", "strobe", here, "cmd"]]
+        add("snippet", "report", section="main_after_stop", priority="0",
+            code="\n".join("print('%s', self.%s.nitems_written(0), self.%s.decimation())" %
+                           (b["name"], b["name"], b["name"]) for b in blocks
+                           if b["id"].startswith("cufilter")))
+        add("snippet", "change", section="main_after_start", priority="0",
+            code="import time\nself.set_gain(3)\ntime.sleep(1)\nself.stop()")
+        return {"options": {"parameters": {"id": name, "generate_options": "no_gui",
+                                           "output_language": "python",
+                                           "run_options": "run"},
+                            "states": {"coordinate": [0, 0], "rotation": 0,
+                                       "state": "enabled"}},
+                "blocks": blocks, "connections": connections,
+                "metadata": {"file_format": 1}}
+
+    def test_every_type_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "every_type.grc")
+            graph = self.graph("every_type")
+            with open(path, "w") as file:
+                yaml.safe_dump(graph, file)
+            text = self.run_script(self.compile(path, folder))
+            filters = [b["name"] for b in graph["blocks"] if b["id"] in our_blocks()]
+            self.assertEqual(len(filters), 9)
+            for name in filters:
+                self.assertIn("%s 50000 2\n" % name, text)
+
+
+class Examples(Grc):
+    def test_all_compile(self):
+        paths = glob.glob(os.path.join(EXAMPLES, "*.grc"))
+        self.assertTrue(paths)
+        for path in paths:
+            with self.subTest(path=path), tempfile.TemporaryDirectory() as folder:
+                self.compile(path, folder)
+
+    def compare(self, capture, n):
+        with tempfile.TemporaryDirectory() as folder:
+            script = self.compile(os.path.join(EXAMPLES, "fir_compare.grc"), folder)
+            text = self.run_script(script, "--capture", capture)
+        found = re.search(r"(\d+) items on .*, relative rms difference (\S+)", text)
+        self.assertTrue(found, text)
+        self.assertEqual(int(found[1]), n // 2)
+        self.assertLessEqual(float(found[2]), 2e-6)
+
+    def test_fir_compare(self):
+        """The stock filter and ours agree, on noise in a capture's format."""
+        n = 200001
+        raw = self.rng.normal(127, 30, 2 * n).clip(0, 255).astype(np.uint8)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "made.u8iq")
+            raw.tofile(path)
+            self.compare(path, n)
+
+    def test_fir_compare_off_the_air(self):
+        path = os.path.abspath(os.path.join(DATA, "adsb_2Msps_u8iq.bin"))
+        if not os.path.exists(path):
+            self.skipTest("no capture at " + path)
+        self.compare(path, os.path.getsize(path) // 2)
+
+
+if __name__ == "__main__":
+    main()
