@@ -36,7 +36,7 @@ def random_items(rng, kind, n):
 
 
 def random_taps(rng, kind, n):
-    """Of a size that keeps outputs near 1; never all zero, as they once were elsewhere."""
+    """Of a size that keeps outputs near 1, and never all zero."""
     taps = random_items(rng, kind, n) / np.float32(np.sqrt(n))
     assert rms(taps) > 0
     return taps

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-The descriptions for GNU Radio Companion and the examples: each description loads, takes the
-place of the stock one, and generates Python that runs; each example compiles and does what
-it says.
+The descriptions for GNU Radio Companion and the examples: each description loads, takes
+the place of the stock one, and generates Python that runs and C++ that compiles; each
+example compiles and does what it says.
 
 CUFILTER_GRC_BLOCKS is the folder of the descriptions (default: grc of the source tree).
 """
@@ -11,6 +11,7 @@ import glob
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from cufilter_qa import TestCase, main
 HERE = os.path.dirname(os.path.abspath(__file__))
 BLOCKS = os.environ.get("CUFILTER_GRC_BLOCKS", os.path.join(HERE, "..", "grc"))
 EXAMPLES = os.path.join(HERE, "..", "apps", "examples")
+INCLUDE = os.path.join(HERE, "..", "include")
 DATA = os.environ.get("CUFILTER_TEST_DATA",
                       os.path.join(HERE, "..", "..", "shared", "data"))
 STOCK = {"cufilter_fft_filter_xxx": "fft_filter_xxx",
@@ -104,7 +106,7 @@ class Descriptions(Grc):
     def errors(self, block, **values):
         graph = self.platform.make_flow_graph()
         element = graph.new_block(block)
-        for key, value in {"id": "filter", **values}.items():
+        for key, value in {"id": "one", **values}.items():
             element.params[key].set_value(value)
         graph.rewrite()
         graph.validate()
@@ -124,9 +126,9 @@ class Descriptions(Grc):
 
 
 class Flowgraphs(Grc):
-    def graph(self, name):
-        """One of each block and type, each on its own source, with a slider's worth of
-        taps to change and messages connected."""
+    def graph(self, name, language="python", taps="[gain, 1, 0.5]"):
+        """One of each block and type, each on its own source, with taps that change and
+        messages connected."""
         blocks, connections = [], []
 
         def add(block_id, name, **parameters):
@@ -135,8 +137,10 @@ class Flowgraphs(Grc):
                                       "state": "enabled"}})
 
         add("variable", "gain", value="2")
-        add("blocks_message_strobe", "strobe", period="100",
-            msg='pmt.cons(pmt.intern("taps"), pmt.init_f32vector(1, [1]))')
+        add("variable", "variable_taps", value="[2.5, 1, 0.5]")
+        if language == "python":
+            add("blocks_message_strobe", "strobe", period="100",
+                msg='pmt.cons(pmt.intern("taps"), pmt.init_f32vector(1, [1]))')
         for block in our_blocks():
             with open(os.path.join(BLOCKS, block + ".block.yml")) as file:
                 types = yaml.safe_load(file)["parameters"][0]
@@ -147,27 +151,33 @@ class Flowgraphs(Grc):
                     num_outputs="1", bus_structure_source="")
                 add("blocks_head", here + "_head", type=attributes["input"][i],
                     num_items="100000")
-                add(block, here, type=kind, decim="2", taps="[gain, 1, 0.5]",
+                add(block, here, type=kind, decim="2", taps=taps,
                     samp_delay="1", device="-1", batch_items="20000")
                 add("blocks_null_sink", here + "_sink", type=attributes["output"][i],
                     num_inputs="1", bus_structure_sink="")
                 connections += [[here + "_source", "0", here + "_head", "0"],
                                 [here + "_head", "0", here, "0"],
-                                [here, "0", here + "_sink", "0"],
-                                ["strobe", "strobe", here, "cmd"]]
-        add("snippet", "report", section="main_after_stop", priority="0",
-            code="\n".join("print('%s', self.%s.nitems_written(0), self.%s.decimation())" %
-                           (b["name"], b["name"], b["name"]) for b in blocks
-                           if b["id"].startswith("cufilter")))
-        add("snippet", "change", section="main_after_start", priority="0",
-            code="import time\nself.set_gain(3)\ntime.sleep(1)\nself.stop()")
+                                [here, "0", here + "_sink", "0"]]
+                if language == "python":
+                    connections.append(["strobe", "strobe", here, "cmd"])
+        if language == "python":
+            self.add_snippets(add, blocks)
         return {"options": {"parameters": {"id": name, "generate_options": "no_gui",
-                                           "output_language": "python",
+                                           "output_language": language,
                                            "run_options": "run"},
                             "states": {"coordinate": [0, 0], "rotation": 0,
                                        "state": "enabled"}},
                 "blocks": blocks, "connections": connections,
                 "metadata": {"file_format": 1}}
+
+    @staticmethod
+    def add_snippets(add, blocks):
+        add("snippet", "report", section="main_after_stop", priority="0",
+            code="\n".join("print('{0}', self.{0}.nitems_written(0), "
+                           "self.{0}.decimation())".format(b["name"])
+                           for b in blocks if b["id"].startswith("cufilter")))
+        add("snippet", "change", section="main_after_start", priority="0",
+            code="import time\nself.set_gain(3)\ntime.sleep(1)\nself.stop()")
 
     def test_every_type_runs(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -180,6 +190,28 @@ class Flowgraphs(Grc):
             self.assertEqual(len(filters), 9)
             for name in filters:
                 self.assertIn("%s 50000 2\n" % name, text)
+
+    def test_cpp_of_every_type_compiles(self):
+        """GRC makes vectors of double of its variables; taps must fit all the same."""
+        compiler = shutil.which("g++") or shutil.which("c++")
+        if not compiler or not shutil.which("pkg-config"):
+            self.skipTest("no C++ compiler or no pkg-config")
+        flags = subprocess.run(["pkg-config", "--cflags", "gnuradio-blocks"], text=True,
+                               stdout=subprocess.PIPE)
+        if flags.returncode:
+            self.skipTest("no headers of GNU Radio")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "every_type.grc")
+            with open(path, "w") as file:
+                yaml.safe_dump(self.graph("every_type", "cpp", "variable_taps"), file)
+            result = execute(["grcc", "-o", folder, path], folder)
+            source = os.path.join(folder, "every_type", "every_type.cpp")
+            self.assertTrue(os.path.exists(source), result.stdout)
+            with open(source) as file:
+                self.assertEqual(file.read().count("set_taps"), 9)
+            result = execute([compiler, "-std=c++17", "-fsyntax-only",
+                              *flags.stdout.split(), "-I" + INCLUDE, source], folder)
+            self.assertEqual(result.returncode, 0, result.stdout)
 
 
 class Examples(Grc):

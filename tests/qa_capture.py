@@ -3,8 +3,8 @@
 satellite downlinks as WAV files.
 
 CUFILTER_TEST_DATA is the folder of the captures (default: shared/data beside the source
-tree); where it is absent those tests are skipped. Signals made here in the same formats go
-the same way always.
+tree); where it is absent those tests are skipped. Signals made here in the same formats
+go the same way always.
 """
 
 import glob

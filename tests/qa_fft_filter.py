@@ -116,8 +116,9 @@ class FftFilter(TestCase):
         self.assertEqual(len(taps), 4819)
         n = 30000
         for frequency, low, high in ((0, -0.0087, 0.0087), (5e3, -400, -50)):
-            tone = np.exp(2j * np.pi * frequency / 2e6 * np.arange(n)).astype(np.complex64)
-            y = run(cufilter.fft_filter_ccc(1, taps), tone, "cc")[len(taps):]
+            tone = np.exp(2j * np.pi * frequency / 2e6 * np.arange(n))
+            y = run(cufilter.fft_filter_ccc(1, taps), tone.astype(np.complex64),
+                    "cc")[len(taps):]
             decibels = 20 * np.log10(rms(y))
             self.assertGreaterEqual(decibels, low)
             self.assertLessEqual(decibels, high)
@@ -131,7 +132,8 @@ class FftFilter(TestCase):
                            ("ccf", np.array([1, 2.0], np.float64)),
                            ("ccf", np.array([1, 2], np.float32)),
                            ("fff", [1, 2]), ("fff", np.array([1, 2], np.int32)),
-                           ("ccf", range(1, 4)), ("fff", firdes.low_pass(1, 1, 0.2, 0.1))):
+                           ("ccf", range(1, 4)),
+                           ("fff", firdes.low_pass(1, 1, 0.2, 0.1))):
             with self.subTest(kind=kind, taps=taps):
                 self.assertEqual(ours(kind)(1, taps).taps(), theirs(kind)(1, taps).taps())
         block = cufilter.fft_filter_ccf(decimation=2, taps=[1, 2], nthreads=2,

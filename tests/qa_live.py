@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes while the flowgraph runs: set_taps() from other threads and the message port."""
+"""Changes while the flowgraph runs: set_taps() from any thread, the message port."""
 
 import threading
 import time
@@ -64,7 +64,8 @@ class Live(TestCase):
             n = 20000000
             block = make(1, [1])
             tb = gr.top_block()
-            tb.connect(blocks.null_source(8), blocks.head(8, n), block, blocks.null_sink(8))
+            tb.connect(blocks.null_source(8), blocks.head(8, n), block,
+                       blocks.null_sink(8))
             tb.start()
             block.set_taps(taps)
             tb.wait()

@@ -186,7 +186,8 @@ class Batches(TestCase):
         x = random_items(self.rng, "c", 1000003)
         taps = random_taps(self.rng, "c", 645)
         for decimation in (1, 4):
-            y = run(cufilter.fft_filter_ccc(decimation, taps, batch_items=200000), x, "cc")
+            block = cufilter.fft_filter_ccc(decimation, taps, batch_items=200000)
+            y = run(block, x, "cc")
             self.assert_close(y, convolve(x, taps, decimation))
 
     def test_calls_grow(self):
@@ -229,7 +230,7 @@ class Batches(TestCase):
 
 class Bits(TestCase):
     def test_two_runs_are_identical(self):
-        """The same calls, the same bits. A batch as large as the stream makes one call."""
+        """The same calls, the same bits; a batch as large as the stream is one call."""
         for kind in ("ccc", "ccf", "fff"):
             for n_taps in (1, 20, 64, 645, 4097):
                 for decimation in (1, 5):

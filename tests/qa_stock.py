@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`from gnuradio import cufilter as filter` in place of `from gnuradio import filter`."""
 
+import os
 import subprocess
 import sys
 
@@ -42,7 +43,6 @@ print(fft_filter_ccc(1, [1]).device())
 """
         for environment in ({"CUDA_VISIBLE_DEVICES": ""}, {"CUFILTER_DEVICE": "cpu"}):
             with self.subTest(environment=environment):
-                import os
                 result = subprocess.run([sys.executable, "-c", program],
                                         env={**os.environ, "CUFILTER_DEVICE": "auto",
                                              **environment},
@@ -128,8 +128,8 @@ class AgainstStock(TestCase):
 
 
 class BetterThanStock(TestCase):
-    """Defects of the stock blocks that ours must not have (S1 to S4, S8, S9; S1 and S9 are
-    in qa_fft_filter.py, S7 in qa_live.py). Each asserts what is right."""
+    """Defects of the stock blocks that ours must not have (S2 to S4, S6, S8; S1 and S9
+    are in qa_fft_filter.py, S7 in qa_live.py). Each test asserts what is right."""
 
     def settings_changed(self, block, kinds, old, new, n=60000):
         x = random_items(self.rng, kinds[0], n)
