@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The vector kernels of the CPU backend, built for each instruction set and chosen when
+ * first used. */
+#include "fir_cpu_internal.h"
+
+#include <string.h>
+
+typedef float vfloat __attribute__((vector_size(64)));
+typedef int vint __attribute__((vector_size(64)));
+typedef double vdouble __attribute__((vector_size(64)));
+
+#define KERNEL(name) name##_baseline
+#define KERNEL_LANES 4.0
+#include "fir_cpu_simd.inc"
+#undef KERNEL
+#undef KERNEL_LANES
+
+#ifdef __x86_64__
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define KERNEL(name) name##_avx2
+#define KERNEL_LANES 8.0
+#include "fir_cpu_simd.inc"
+#undef KERNEL
+#undef KERNEL_LANES
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")
+#define KERNEL(name) name##_avx512
+#define KERNEL_LANES 16.0
+#include "fir_cpu_simd.inc"
+#undef KERNEL
+#undef KERNEL_LANES
+#pragma GCC pop_options
+#endif
+
+const struct cpu_simd* cpu_simd(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        return &kernels_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &kernels_avx2;
+#endif
+    return &kernels_baseline;
+}
