@@ -27,7 +27,7 @@ as_root() {
 
 # Installs those of the given Debian packages that are missing.
 need_packages() {
-    local missing=() package
+    local missing=() package log
     for package in "$@"; do
         if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" != installed ]
         then
@@ -37,9 +37,15 @@ need_packages() {
     [ ${#missing[@]} -eq 0 ] && return
     command -v apt-get > /dev/null || die "no apt-get here; please install: ${missing[*]}"
     say "installing ${missing[*]}"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0 install -y \
-        --no-install-recommends "${missing[@]}" > /dev/null
+    log=$(mktemp)
+    if ! { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o=Dpkg::Use-Pty=0 install -y \
+            --no-install-recommends "${missing[@]}"; } > "$log" 2>&1 < /dev/null
+    then
+        tail -n 30 "$log" >&2
+        die "apt-get failed (all of its output: $log)"
+    fi
+    rm -f "$log"
 }
 
 # Lets CMake find a toolkit that is installed but not on PATH: the newest one.
@@ -57,7 +63,7 @@ choose_architectures() {
     local capabilities
     [ -n "${CUDAARCHS:-}" ] && return
     capabilities=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null |
-        awk -F . '/^[0-9]+\.[0-9]$/ && $1 $2 >= 75 { print $1 $2 }' | sort -u | paste -sd ';') ||
+        awk -F . '/^[0-9]+\.[0-9]$/ && ($1 $2) + 0 >= 75 { print $1 $2 }' | sort -u | paste -sd ';') ||
         true
     export CUDAARCHS=${capabilities:-75-virtual}
 }
