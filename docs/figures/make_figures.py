@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Draws the figures of the manual's block pages from what the blocks put out.
+
+usage: make_figures.py          (with gnuradio.cufilter on Python's path)
+"""
+
+import os
+
+import matplotlib
+
+matplotlib.use("Agg")
+import numpy as np
+from gnuradio import blocks, gr
+from gnuradio import cufilter as filter
+from gnuradio.fft import window
+from matplotlib import pyplot as plt
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+RATE = 2.4e6  # Hz
+BLUE, ORANGE = "#225588", "#ee7733"
+
+
+def run(block, samples):
+    tb = gr.top_block()
+    sink = blocks.vector_sink_c()
+    tb.connect(blocks.vector_source_c(samples.tolist()), block, sink)
+    tb.run()
+    return np.array(sink.data())
+
+
+def to_db(z):
+    return 20 * np.log10(np.abs(z) + 1e-20)
+
+
+def new_axes(title, n_rows=1):
+    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold"})
+    figure, axes = plt.subplots(
+        n_rows, 1, figsize=(7, 2.2 + 1.2 * n_rows), sharex=True, layout="constrained"
+    )
+    axes = np.atleast_1d(axes)
+    axes[0].set_title(title)
+    for a in axes:
+        a.grid(alpha=0.3)
+    return figure, axes
+
+
+def fft_filter_figure():
+    """The impulse response that comes out of the block, transformed, and its distance from
+    the float64 transform of the taps."""
+    taps = filter.firdes.complex_band_pass(
+        1, RATE, 150e3, 350e3, 10e3, window.WIN_BLACKMAN_HARRIS
+    )
+    n = 1 << 15
+    impulse = np.zeros(n, np.complex64)
+    impulse[0] = 1
+    measured = np.fft.fftshift(np.fft.fft(run(filter.fft_filter_ccc(1, taps), impulse)))
+    design = np.fft.fftshift(np.fft.fft(np.asarray(taps, np.complex128), n))
+    mhz = np.fft.fftshift(np.fft.fftfreq(n, 1 / RATE)) / 1e6
+
+    figure, (a, b) = new_axes(f"fft_filter_ccc, {len(taps)} taps at 2.4 MS/s", 2)
+    a.plot(mhz, to_db(measured), color=BLUE, lw=0.8)
+    a.set(ylabel="|H|, dB", ylim=(-160, 10), xlim=(mhz[0], mhz[-1]))
+    b.plot(mhz, to_db(measured - design), color=ORANGE, lw=0.6)
+    b.set(ylabel="|H - design|, dB", xlabel="Frequency, MHz", ylim=(-200, -100))
+    figure.savefig(os.path.join(FOLDER, "fft_filter.png"), dpi=100)
+
+
+def fir_filter_figure():
+    """Output power for tones all over the input band: what is not in the pass band folds
+    into the output only as far as the taps let it through."""
+    decimation = 25
+    taps = filter.firdes.low_pass(1, RATE, 40e3, 8e3, window.WIN_BLACKMAN_HARRIS)
+    n_settled = len(taps) // decimation + 1
+    n = decimation * (n_settled + 400)
+    tones = np.linspace(-0.25e6, 0.25e6, 201)
+    levels = []
+    for f in tones:
+        tone = np.exp(2j * np.pi * f / RATE * np.arange(n)).astype(np.complex64)
+        out = run(filter.fir_filter_ccf(decimation, taps), tone)[n_settled:]
+        levels.append(10 * np.log10(np.mean(np.abs(out) ** 2) + 1e-20))
+    khz = np.linspace(-250, 250, 4001)
+    k = np.arange(len(taps))
+    design = [np.dot(taps, np.exp(-2j * np.pi * f * 1e3 / RATE * k)) for f in khz]
+
+    figure, (a,) = new_axes(
+        f"fir_filter_ccf, decimation {decimation}, {len(taps)} taps at 2.4 MS/s"
+    )
+    a.plot(khz, to_db(design), color=BLUE, lw=0.8, label="design")
+    a.plot(tones / 1e3, levels, ".", color=ORANGE, ms=4, label="tones through the block")
+    half = RATE / decimation / 2e3
+    a.axvspan(-half, half, color="0.5", alpha=0.12, lw=0, label="output band")
+    a.set(ylabel="Gain, dB", xlabel="Input frequency, kHz", ylim=(-160, 10), xlim=(-250, 250))
+    a.legend(loc="upper right", fontsize=8)
+    figure.savefig(os.path.join(FOLDER, "fir_filter.png"), dpi=100)
+
+
+if __name__ == "__main__":
+    fft_filter_figure()
+    fir_filter_figure()
