@@ -5,6 +5,7 @@
 #ifndef CUFILTER_PFB_INTERNAL_H
 #define CUFILTER_PFB_INTERNAL_H
 
+#include <pthread.h>
 #include <cufilter/pfb.h>
 #include "../core/core.h"
 
@@ -12,6 +13,9 @@ CUFILTER_EXTERN_C_BEGIN
 
 /* Bytes of an item, which is complex float on either side. */
 #define PFB_ITEM ((size_t)8)
+
+#define PFB_MAX_MAP ((size_t)65536)
+#define PFB_MAX_HISTORY ((size_t)1 << 24)
 
 /* What a channelizer is for its whole life. */
 struct pfb_spec {
@@ -128,14 +132,48 @@ static inline size_t pfb_rotation(const struct pfb_spec* spec, uint64_t s)
     return (size_t)((s % K + 2) * (spec->decimation % K) % K);
 }
 
-/* ---------------------------------------------------------------- taps, maps
- * (pfb_design.c)
- */
+/* ---------------------------------------------------------------- both objects' parts
+ * (pfb_common.c). `where` is the function that a failure names. */
 
-/* Checks and copies; `where` is the function that a failure names. */
 enum cufilter_status pfb_design_make(struct pfb_design** design, const float* taps,
                                      size_t n_taps, bool complex_taps, const char* where);
 void pfb_design_free(struct pfb_design* design);
+
+/* *copy = the map, or 0 .. n_slots-1 for NULL; `once`: no slot may come twice. *n_map is
+ * set for NULL. */
+enum cufilter_status pfb_map_copy(int32_t** copy, const int32_t* map, size_t* n_map,
+                                  size_t n_slots, bool once, const char* where);
+
+/* Checks a call's frames and resolves the pitch. `n_frames` of them are to be read or
+ * written, each of `rows` items. */
+enum cufilter_status pfb_frames_check(struct pfb_frames* resolved,
+                                      const struct cufilter_pfb_frames* frames,
+                                      size_t rows, size_t n_frames, const char* where);
+
+/* What setters change while another thread processes: they leave what they made in
+ * `next_*` and the processing thread adopts it between calls. */
+struct pfb_live {
+    pthread_mutex_t lock; /* guards next_* */
+    void *next_plan, *next_map;
+    size_t next_taps;
+
+    void *plan, *map; /* the processing thread's */
+    size_t n_taps;
+    size_t history;     /* items, or frames, that the backend holds at least */
+    size_t least;       /* history never falls below this */
+    size_t items_a_row; /* taps that one item, or frame, of history serves */
+
+    void (*free_plan)(void* plan);
+    void (*free_map)(void* map);
+    enum cufilter_status (*reserve)(void* self, size_t history);
+    enum cufilter_status (*synchronize)(void* self);
+};
+
+size_t pfb_live_history(const struct pfb_live* live, size_t n_taps);
+void pfb_live_offer_plan(struct pfb_live* live, void* plan, size_t n_taps);
+void pfb_live_offer_map(struct pfb_live* live, void* map);
+enum cufilter_status pfb_live_adopt(struct pfb_live* live, void* self);
+void pfb_live_free(struct pfb_live* live); /* plans and maps */
 
 #ifdef CUFILTER_HAVE_CUDA
 /* ---------------------------------------------------------------- GPU methods
