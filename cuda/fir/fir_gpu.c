@@ -28,24 +28,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 enum {
-    SLOTS = 3,                  /* pieces under way at a time */
-    BOUNCE_ITEMS = 1 << 16,     /* items of a piece through the bounce buffers */
-    CHUNK_ITEMS = 1 << 18,      /* items of a chunk for the copy engines */
-    MOST_PIECE_ITEMS = 1 << 21, /* of either, for long filters */
+    SLOTS = 3,                     /* pieces under way at a time */
+    BOUNCE_ITEMS = 1 << 15,        /* items of a piece through the bounce buffers */
+    LEAST_CHUNK_BYTES = 512 << 10, /* of input, for the copy engines: a quarter of the */
+    MOST_CHUNK_BYTES = 2 << 20,    /* call within these bounds (measured) */
+    MOST_PIECE_ITEMS = 1 << 21,    /* of either, for long filters */
+    STREAM_BYTES = 1 << 20,        /* longer results do not stay in the CPU's caches */
+    RULE_LOG2 = 28,                /* lengths of call that the rule is asked for */
     QUERY_SPINS = 1 << 10, /* looks at the flag between two questions to the driver */
     YIELD_SPINS = 1 << 16  /* looks before the thread gives way to others */
 };
 
 /* Calls on pinned memory of at least this many bytes, in or out, go in chunks. Zero-copy
  * reads the overlap of its transforms over the bus again, so long filters change earlier.
- */
+ * Measured with tests/transfer_bench on an H200: at 64 taps the two are equal at 1 MiB
+ * (56 us) and chunks lead from 2 MiB (85 us against 103), at 4096 taps equal at 512 KiB
+ * (47 us) and ahead from 1 MiB (61 against 75). */
 static const struct {
     size_t max_taps, bytes;
 } crossover[] = {
-    {1024, (size_t)16 << 20},
-    {CUFILTER_FIR_MAX_TAPS, (size_t)4 << 20},
+    {1024, (size_t)3 << 19},
+    {CUFILTER_FIR_MAX_TAPS, (size_t)3 << 18},
 };
 
 enum transfer { TRANSFER_AUTO, TRANSFER_ZERO_COPY, TRANSFER_CHUNKED };
@@ -63,6 +71,8 @@ struct gpu_plan {
     struct fir_direct* direct;
     struct fir_fused* fused;
     struct fir_six_step* six_step;
+    /* The rule's answer for calls of 2^k to 2^(k+1) - 1 items, or the method forced. */
+    enum cufilter_fir_method methods[RULE_LOG2];
     enum cufilter_fir_method last; /* for describe() */
 };
 
@@ -81,7 +91,7 @@ struct gpu {
     bool spin;       /* on the flag; else cudaStreamSynchronize() */
 
     enum transfer transfer;
-    size_t chunk_items;
+    size_t chunk_items;                    /* forced; 0: chosen */
     struct buffer bounce_in, bounce_out;   /* pinned, SLOTS pieces */
     struct buffer staging_in, staging_out; /* device, SLOTS chunks */
     cudaEvent_t arrived[SLOTS], filtered[SLOTS], left[SLOTS];
@@ -99,6 +109,11 @@ struct piece {
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
 }
 
 static size_t power_of_two(size_t n)
@@ -170,14 +185,17 @@ static void gpu_free_plan(void* plan)
     free(p);
 }
 
-/* The methods that the rule asks for at some length of call, as a set of bits. */
-static unsigned methods_wanted(const struct fir_spec* spec, size_t n_taps)
+/* Asks the rule once for all lengths of call, as it takes its time. Returns the methods
+ * that occur as a set of bits. */
+static unsigned ask_rule(struct gpu_plan* p)
 {
     unsigned wanted = 0;
-    if (spec->method != CUFILTER_FIR_AUTO)
-        return 1u << spec->method;
-    for (int k = 0; k <= 26; ++k)
-        wanted |= 1u << fir_rule(spec, n_taps, (size_t)1 << k);
+    for (int k = 0; k < RULE_LOG2; ++k) {
+        p->methods[k] = p->spec.method == CUFILTER_FIR_AUTO
+                            ? fir_rule(&p->spec, p->n_taps, (size_t)1 << k)
+                            : p->spec.method;
+        wanted |= 1u << p->methods[k];
+    }
     return wanted;
 }
 
@@ -192,7 +210,7 @@ static enum cufilter_status unsupported(const char* method, size_t n_taps)
 static enum cufilter_status make_methods(struct gpu_plan* p,
                                          const struct fir_design* design)
 {
-    const unsigned wanted = methods_wanted(&p->spec, p->n_taps);
+    const unsigned wanted = ask_rule(p);
     if (wanted & 1u << CUFILTER_FIR_PARTITIONED)
         return unsupported("partitioned", p->n_taps);
     if (wanted & 1u << CUFILTER_FIR_DIRECT) {
@@ -230,8 +248,12 @@ static enum cufilter_status gpu_make_plan(void** plan, const struct fir_spec* sp
 
 static enum cufilter_fir_method method_for(const struct gpu_plan* p, size_t n)
 {
-    return p->spec.method == CUFILTER_FIR_AUTO ? fir_rule(&p->spec, p->n_taps, n)
-                                               : p->spec.method;
+    int k = 0;
+    while (n > 1 && k < RULE_LOG2 - 1) {
+        n /= 2;
+        ++k;
+    }
+    return p->methods[k];
 }
 
 /* ------------------------------------------------------------------ life */
@@ -274,18 +296,18 @@ static enum cufilter_status read_environment(struct gpu* g)
 {
     const char* const transfer = getenv("CUFILTER_FIR_TRANSFER");
     const char* const wait = getenv("CUFILTER_FIR_WAIT");
-    g->chunk_items = CHUNK_ITEMS;
-    g->spin = true;
+    bool known = true;
+    size_t forced = 1;
     if (transfer && !strcmp(transfer, "zero-copy")) {
         g->transfer = TRANSFER_ZERO_COPY;
     } else if (transfer && !strncmp(transfer, "chunked", 7)) {
         g->transfer = TRANSFER_CHUNKED;
         if (transfer[7] == ':')
-            g->chunk_items = strtoull(transfer + 8, NULL, 10);
+            g->chunk_items = forced = strtoull(transfer + 8, NULL, 10);
     } else if (transfer && *transfer) {
-        g->chunk_items = 0;
+        known = false;
     }
-    if (g->chunk_items < 1 || g->chunk_items > MOST_PIECE_ITEMS)
+    if (!known || forced < 1 || forced > MOST_PIECE_ITEMS)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "fir_gpu: CUFILTER_FIR_TRANSFER must be zero-copy, chunked "
                              "or chunked:ITEMS with 1 .. %d items, not \"%s\"",
@@ -302,8 +324,9 @@ static enum cufilter_status read_environment(struct gpu* g)
  * append what it reads. */
 static enum cufilter_status ring_size(const struct gpu* g, size_t history, size_t* items)
 {
+    const size_t chunk = most(MOST_CHUNK_BYTES / g->spec.in_size, g->chunk_items);
     const size_t piece = least(power_of_two(2 * history), MOST_PIECE_ITEMS);
-    *items = power_of_two(history + (piece > g->chunk_items ? piece : g->chunk_items));
+    *items = power_of_two(history + most(piece, chunk));
     if (*items > (size_t)1 << 31)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
                              "fir_gpu: a history of %zu items (taps and decimation) is "
@@ -600,8 +623,36 @@ static enum cufilter_status prepare_last(struct gpu* g, struct gpu_plan* p, size
 /* Items of a piece: some lengths of the filter at least, so that long transforms pay. */
 static size_t piece_items(const struct gpu_plan* p, size_t usual)
 {
-    const size_t wanted = power_of_two(2 * p->n_taps);
-    return least(wanted > usual ? wanted : usual, MOST_PIECE_ITEMS);
+    return least(most(power_of_two(2 * p->n_taps), usual), MOST_PIECE_ITEMS);
+}
+
+static size_t chunk_items(const struct gpu* g, const struct gpu_plan* p, size_t n)
+{
+    const size_t size = g->spec.in_size;
+    if (g->chunk_items)
+        return g->chunk_items;
+    return piece_items(p, least(most(power_of_two(n / 4), LEAST_CHUNK_BYTES / size),
+                                MOST_CHUNK_BYTES / size));
+}
+
+/* memcpy(), past the caches where the call's result will not stay in them: that saves
+ * reading what is overwritten. */
+static void copy_out(void* to, const void* from, size_t bytes, bool past_caches)
+{
+    char* d = to;
+    const char* s = from;
+#if defined(__SSE2__)
+    if (past_caches && ((uintptr_t)d & 15) == 0) {
+        for (; bytes >= 64; bytes -= 64, d += 64, s += 64)
+            for (int i = 0; i < 64; i += 16)
+                _mm_stream_si128((__m128i*)(d + i),
+                                 _mm_loadu_si128((const __m128i*)(s + i)));
+        _mm_sfence();
+    }
+#else
+    (void)past_caches;
+#endif
+    memcpy(d, s, bytes);
 }
 
 /* One launch on addresses that the GPU reaches. */
@@ -628,8 +679,9 @@ static enum cufilter_status land(struct gpu* g, const struct call* c,
     const size_t size = g->spec.out_size;
     CUFILTER_TRY(wait_for(g, f->ticket));
     if (!c->y_device)
-        memcpy((char*)c->whole.y + f->done * size,
-               (char*)g->bounce_out.host + slot * capacity * size, f->count * size);
+        copy_out((char*)c->whole.y + f->done * size,
+                 (char*)g->bounce_out.host + slot * capacity * size, f->count * size,
+                 c->whole.count * size > STREAM_BYTES);
     return CUFILTER_OK;
 }
 
@@ -638,8 +690,8 @@ static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
                                             const struct call* c)
 {
     const size_t in_size = g->spec.in_size, out_size = g->spec.out_size;
-    const size_t most = piece_items(p, BOUNCE_ITEMS);
-    const size_t items = c->whole.n < most ? power_of_two(c->whole.n) : most;
+    const size_t longest = piece_items(p, BOUNCE_ITEMS);
+    const size_t items = c->whole.n < longest ? power_of_two(c->whole.n) : longest;
     const size_t slots = c->whole.n <= items ? 1 : SLOTS;
     const size_t capacity = items / g->spec.decimation + 2; /* outputs of a piece */
     struct in_flight under_way[SLOTS];
@@ -714,7 +766,7 @@ static enum cufilter_status queue_chunk(struct gpu* g, struct gpu_plan* p,
 static enum cufilter_status process_chunked(struct gpu* g, struct gpu_plan* p,
                                             const struct call* c)
 {
-    const size_t items = piece_items(p, g->chunk_items);
+    const size_t items = chunk_items(g, p, c->whole.n);
     const size_t chunks = (c->whole.n + items - 1) / items;
     const size_t capacity = items / g->spec.decimation + 2;
     if (c->x_memory != CUFILTER_MEMORY_DEVICE)

@@ -294,16 +294,18 @@ size_t segment_length(const fir_six_step* plan, int log2_n)
     return ((size_t)1 << log2_n) - plan->n_taps + 1;
 }
 
-/* Transform size for a call of n items. Up to SHORT_TAPS eight times the overlap, where
- * cuFFT still does with one kernel; beyond, the least cost: transforms times N, and a
- * small charge a doubling for the longer transform's further passes. */
+/* Transform size for a call of n items. Up to SHORT_TAPS eight times the overlap, but
+ * within what cuFFT does in one kernel as long as that wastes less than a second one
+ * costs. Beyond, the least cost: points to transform times the time a point takes, which
+ * grows with each doubling (28 ns per 1000 points at 2^15, 36 at 2^21, 45 at 2^24 on an
+ * H200). */
 int choose_log2(const fir_six_step* plan, size_t n)
 {
     if (plan->spec.fft_size)
         return log2_ceil(plan->spec.fft_size);
     if (plan->n_taps <= SHORT_TAPS) {
         const int wanted = log2_ceil(8 * (plan->n_taps - 1) + 1);
-        const int most = plan->n_taps > 4097 ? 15 : 14;
+        const int most = plan->n_taps > 2049 ? 16 : 13;
         return wanted < MIN_LOG2 ? MIN_LOG2 : wanted > most ? most : wanted;
     }
     int best = 0;
@@ -311,8 +313,8 @@ int choose_log2(const fir_six_step* plan, size_t n)
     for (int k = log2_ceil(plan->n_taps + plan->n_taps / 64); k <= MAX_LOG2; k++) {
         const size_t count = ceil_div(n, segment_length(plan, k));
         const size_t transforms = plan->paired ? (count + 1) / 2 : count;
-        const double cost =
-            (double)transforms * (double)((size_t)1 << k) * (1 + 0.02 * k);
+        const double points = (double)transforms * (double)((size_t)1 << k);
+        const double cost = points * (1 + 0.06 * (k - 15));
         if (!best || cost < least) {
             best = k;
             least = cost;
