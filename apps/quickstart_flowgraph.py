@@ -33,11 +33,10 @@ FORMATS = {
     ".bin": "cu8",
     ".wav": "wav",
 }
-FFT_SIZE = 4096
 MOST_FRAMES = 4096  # of a long capture, evenly spread
 
 
-# ------------------------------------------------------------------------------ the scene
+# ---------------------------------------------------------------- the scene
 
 
 def tones(rng, t, low, high, count):
@@ -85,7 +84,7 @@ def make_scene(path):
     scene.astype(np.complex64).tofile(path)
 
 
-# ------------------------------------------------------------------------------ flowgraphs
+# ---------------------------------------------------------------- flowgraphs
 
 
 def convert_u8(source_path, raw_path):
@@ -120,13 +119,13 @@ def convert_wav(source_path, raw_path):
         tb.connect((source, 1), (join, 1))
         tb.connect(join, blocks.file_sink(gr.sizeof_gr_complex, raw_path))
     else:
-        sys.exit(f"{source_path}: {n_channels} channels; 1 (real) or 2 (I/Q) can be read")
+        raise ValueError(f"{source_path}: {n_channels} channels, not 1 (real) or 2 (I/Q)")
     tb.run()
     return n_channels == 2
 
 
 def run_filter(raw_path, out_path, is_complex, taps, device):
-    """The flowgraph that this program is about. Returns the block and the seconds taken."""
+    """The flowgraph that this program is about. Returns the block and the seconds."""
     size = gr.sizeof_gr_complex if is_complex else gr.sizeof_float
     make = filter.fft_filter_ccc if is_complex else filter.fft_filter_fff
     tb = gr.top_block("quickstart")
@@ -139,19 +138,26 @@ def run_filter(raw_path, out_path, is_complex, taps, device):
     return fir, time.monotonic() - start
 
 
-# ------------------------------------------------------------------------------ spectra
+# ---------------------------------------------------------------- spectra
+
+
+def frame_size(n_samples):
+    """A power of two from 256 to 4096 that leaves some hundred frames where it can."""
+    if n_samples < 256:
+        raise ValueError(f"the capture has {n_samples} samples; at least 256 are needed")
+    return 1 << max(8, min(12, int(np.log2(n_samples / 100))))
 
 
 def spectrogram(samples):
-    """Power of each frame's bins in dB relative to full scale [frames x bins]."""
-    n_frames = samples.size // FFT_SIZE
-    if n_frames == 0:
-        sys.exit(f"the capture has {samples.size} samples; at least {FFT_SIZE} are needed")
-    chosen = np.unique(np.linspace(0, n_frames - 1, min(n_frames, MOST_FRAMES)).astype(int))
-    weights = np.hanning(FFT_SIZE)
+    """Power of each frame's bins relative to full scale [frames x bins]."""
+    size = frame_size(samples.size)
+    n_frames = samples.size // size
+    n_chosen = min(n_frames, MOST_FRAMES)
+    chosen = np.unique(np.linspace(0, n_frames - 1, n_chosen).astype(int))
+    weights = np.asarray(window.blackman_harris(size))
     rows = []
     for frame in chosen:
-        part = samples[frame * FFT_SIZE : (frame + 1) * FFT_SIZE] * weights
+        part = samples[frame * size : (frame + 1) * size] * weights
         if np.iscomplexobj(samples):
             bins = np.fft.fftshift(np.fft.fft(part))
         else:
@@ -164,10 +170,11 @@ def to_db(power):
     return 10 * np.log10(power + 1e-20)
 
 
-def bin_frequencies(rate, is_complex):
+def bin_frequencies(n_samples, rate, is_complex):
+    size = frame_size(n_samples)
     if is_complex:
-        return np.fft.fftshift(np.fft.fftfreq(FFT_SIZE, 1 / rate))
-    return np.fft.rfftfreq(FFT_SIZE, 1 / rate)
+        return np.fft.fftshift(np.fft.fftfreq(size, 1 / rate))
+    return np.fft.rfftfreq(size, 1 / rate)
 
 
 def strongest_band(power, frequencies, rate):
@@ -185,26 +192,27 @@ def strongest_band(power, frequencies, rate):
     return centre - width / 2, centre + width / 2
 
 
-# ------------------------------------------------------------------------------ the picture
+# ---------------------------------------------------------------- the picture
 
 
-def draw(path, title, rate, is_complex, before, after, seconds, band, taps):
+def draw(path, title, rate, frequencies, before, after, seconds, band, taps):
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
     unit, scale = ("MHz", 1e6) if rate >= 1e6 else ("kHz", 1e3)
-    frequencies = bin_frequencies(rate, is_complex) / scale
+    bin_hz = frequencies[1] - frequencies[0]
+    response = np.exp(-2j * np.pi / rate * np.outer(frequencies, np.arange(len(taps))))
+    response = response @ np.asarray(taps)
+    frequencies = frequencies / scale
     mean_before = to_db(before.mean(0))
     bottom = np.percentile(mean_before, 2) - 65
     top = mean_before.max() + 8
-    response = np.fft.fft(np.asarray(taps), FFT_SIZE)
-    response = np.fft.fftshift(response) if is_complex else response[: frequencies.size]
     extent = (frequencies[0], frequencies[-1], seconds, 0)
     colours = {"vmin": np.percentile(mean_before, 2) - 8, "vmax": top - 14}
 
-    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold"})
+    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10})
     figure, axes = plt.subplots(
         2, 2, figsize=(10.5, 6), sharex=True, height_ratios=(3, 2), layout="constrained"
     )
@@ -213,7 +221,8 @@ def draw(path, title, rate, is_complex, before, after, seconds, band, taps):
         level = to_db(power.mean(0))
         upper.fill_between(frequencies, level, bottom, color="#4477aa", alpha=0.25, lw=0)
         upper.plot(frequencies, level, color="#225588", lw=0.8)
-        upper.set(title=name, ylim=(bottom, top), xlim=(frequencies[0], frequencies[-1]))
+        upper.set_title(name, weight="bold")
+        upper.set(ylim=(bottom, top), xlim=(frequencies[0], frequencies[-1]))
         upper.grid(alpha=0.3)
         upper.axvspan(band[0] / scale, band[1] / scale, color="#ee7733", alpha=0.15, lw=0)
         n_groups = min(300, power.shape[0])
@@ -229,14 +238,14 @@ def draw(path, title, rate, is_complex, before, after, seconds, band, taps):
         label=f"filter, {len(taps)} taps (its 0 dB at {top - 8:.0f})",
     )
     axes[0, 1].legend(loc="upper left", fontsize=8)
-    axes[0, 0].set_ylabel(f"Power per {rate / FFT_SIZE:.0f} Hz bin, dBFS")
+    axes[0, 0].set_ylabel(f"Power per {bin_hz:.0f} Hz bin, dBFS")
     axes[1, 0].set_ylabel("Time, s")
     figure.colorbar(image, ax=axes[1, :], label="dBFS", pad=0.01)
     figure.suptitle(title)
     figure.savefig(path, dpi=100)
 
 
-# ------------------------------------------------------------------------------ the program
+# ---------------------------------------------------------------- the program
 
 
 def backend_name(fir):
@@ -266,8 +275,8 @@ def parse_arguments():
     add("--format", choices=("cf32", "cu8", "wav"), help="default: by the name's ending")
     add("--rate", type=float, help="sample rate in Hz; default 2.4e6, or the WAV's")
     add("--low", type=float, help="lower edge of the band to keep, Hz")
-    add("--high", type=float, help="upper edge, Hz; default: the strongest signal's edges")
-    add("--transition", type=float, help="transition width, Hz; default 1/240 of the rate")
+    add("--high", type=float, help="upper edge, Hz; default: the strongest signal's")
+    add("--transition", type=float, help="transition width, Hz; default: rate/240")
     add("--device", type=device_number, default="auto", help="auto, cpu or a GPU's index")
     add("--output", default="quickstart.png", help="the picture")
     add("--save", help="also keep the filtered samples here (complex64 or float32)")
@@ -312,41 +321,54 @@ def design(rate, is_complex, band, transition):
     low = max(low, -edge if is_complex else transition)
     high = min(high, edge)
     if not low < high:
-        sys.exit(f"band {band[0]:.0f} .. {band[1]:.0f} Hz is empty at a rate of {rate:.0f} Hz")
+        raise ValueError(f"no band {band[0]:g} .. {band[1]:g} Hz at {rate:g} S/s")
     return make(1, rate, low, high, transition, window.WIN_BLACKMAN_HARRIS)
+
+
+def open_samples(path, kind):
+    if os.path.getsize(path) < kind().nbytes:
+        raise ValueError(f"{path} holds no samples")
+    return np.memmap(path, dtype=kind, mode="r")
+
+
+def process(arguments, folder):
+    raw_path, is_complex, rate = read_capture(arguments, folder)
+    kind = np.complex64 if is_complex else np.float32
+    samples = open_samples(raw_path, kind)
+    frequencies = bin_frequencies(samples.size, rate, is_complex)
+    before = spectrogram(samples)
+    if arguments.low is not None:
+        band = (arguments.low, arguments.high)
+    elif arguments.capture:
+        band = strongest_band(before, frequencies, rate)
+    else:
+        band = SCENE_BAND
+    taps = design(rate, is_complex, band, arguments.transition or rate / 240)
+    out_path = arguments.save or os.path.join(folder, "after")
+    fir, seconds = run_filter(raw_path, out_path, is_complex, taps, arguments.device)
+    filtered = open_samples(out_path, kind)
+    if filtered.size != samples.size:
+        raise RuntimeError(f"{filtered.size} samples came out of {samples.size}")
+    name = os.path.basename(arguments.capture) if arguments.capture else "Own scene"
+    shown_rate = f"{rate / 1e6:g} MS/s" if rate >= 1e6 else f"{rate / 1e3:g} kS/s"
+    title = f"{name}: {samples.size:,} samples at {shown_rate} through cufilter"
+    after = spectrogram(filtered)
+    duration = samples.size / rate
+    draw(arguments.output, title, rate, frequencies, before, after, duration, band, taps)
+    print(
+        f"quickstart: {samples.size} samples through {len(taps)} taps at "
+        f"{samples.size / seconds / 1e6:.1f} MS/s on {backend_name(fir)}, "
+        f"spectrum in {os.path.abspath(arguments.output)}"
+    )
 
 
 def main():
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory(prefix="cufilter-") as folder:
-        raw_path, is_complex, rate = read_capture(arguments, folder)
-        kind = np.complex64 if is_complex else np.float32
-        samples = np.memmap(raw_path, dtype=kind, mode="r")
-        before = spectrogram(samples)
-        if arguments.low is not None:
-            band = (arguments.low, arguments.high)
-        elif arguments.capture:
-            band = strongest_band(before, bin_frequencies(rate, is_complex), rate)
-        else:
-            band = SCENE_BAND
-        taps = design(rate, is_complex, band, arguments.transition or rate / 240)
-        out_path = arguments.save or os.path.join(folder, "after")
-        fir, seconds = run_filter(raw_path, out_path, is_complex, taps, arguments.device)
-        filtered = np.memmap(out_path, dtype=kind, mode="r")
-        if filtered.size != samples.size:
-            sys.exit(f"{filtered.size} samples came out of {samples.size}")
-        name = os.path.basename(arguments.capture) if arguments.capture else "Own scene"
-        title = f"{name}: {samples.size:,} samples at {rate / 1e6:g} MS/s through cufilter"
-        duration = samples.size / rate
-        draw(
-            arguments.output, title, rate, is_complex, before, spectrogram(filtered),
-            duration, band, taps,
-        )
-        print(
-            f"quickstart: {samples.size} samples through {len(taps)} taps at "
-            f"{samples.size / seconds / 1e6:.1f} MS/s on {backend_name(fir)}, "
-            f"spectrum in {os.path.abspath(arguments.output)}"
-        )
+        try:
+            process(arguments, folder)
+        except (OSError, RuntimeError, ValueError, wave.Error) as error:
+            sys.exit(f"quickstart: {error}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Takes away every file that the last install of BUILD_DIR put in place, Python's caches of
-# them, and the folders which that install made, where they are empty now.
+# Takes away every file that the last install of BUILD_DIR put in place, Python's caches
+# of them, and the folders which that install made, where they are empty now.
 # SUFFIX, if given, names the component of the install ("_Unspecified").
 set(manifest "${BUILD_DIR}/install_manifest${SUFFIX}.txt")
 set(note "${BUILD_DIR}/install_directories${SUFFIX}.txt")

@@ -35,20 +35,20 @@ def to_db(z):
 
 
 def new_axes(title, n_rows=1):
-    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold"})
+    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10})
     figure, axes = plt.subplots(
         n_rows, 1, figsize=(7, 2.2 + 1.2 * n_rows), sharex=True, layout="constrained"
     )
     axes = np.atleast_1d(axes)
-    axes[0].set_title(title)
+    axes[0].set_title(title, weight="bold")
     for a in axes:
         a.grid(alpha=0.3)
     return figure, axes
 
 
 def fft_filter_figure():
-    """The impulse response that comes out of the block, transformed, and its distance from
-    the float64 transform of the taps."""
+    """The impulse response that comes out of the block, transformed, and its distance
+    from the float64 transform of the taps."""
     taps = filter.firdes.complex_band_pass(
         1, RATE, 150e3, 350e3, 10e3, window.WIN_BLACKMAN_HARRIS
     )
@@ -91,7 +91,8 @@ def fir_filter_figure():
     a.plot(tones / 1e3, levels, ".", color=ORANGE, ms=4, label="tones through the block")
     half = RATE / decimation / 2e3
     a.axvspan(-half, half, color="0.5", alpha=0.12, lw=0, label="output band")
-    a.set(ylabel="Gain, dB", xlabel="Input frequency, kHz", ylim=(-160, 10), xlim=(-250, 250))
+    a.set(ylabel="Gain, dB", xlabel="Input frequency, kHz")
+    a.set(ylim=(-160, 10), xlim=(-250, 250))
     a.legend(loc="upper right", fontsize=8)
     figure.savefig(os.path.join(FOLDER, "fir_filter.png"), dpi=100)
 
