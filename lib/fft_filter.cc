@@ -6,6 +6,7 @@
 #include <gnuradio/cufilter/fft_filter_ccf.h>
 #include <gnuradio/cufilter/fft_filter_fff.h>
 #include <gnuradio/io_signature.h>
+#include <atomic>
 
 namespace gr {
 namespace cufilter {
@@ -27,15 +28,13 @@ public:
 
     void set_nthreads(int n) override
     {
-        if (n < 1)
-            throw std::invalid_argument(
-                this->name() + ": nthreads must be at least 1, not " + std::to_string(n));
+        this->set_threads(n);
         d_nthreads = n;
     }
     int nthreads() const override { return d_nthreads; }
 
 private:
-    int d_nthreads;
+    std::atomic<int> d_nthreads;
 };
 
 } // namespace

@@ -72,6 +72,13 @@ protected:
         this->set_msg_handler(port, [this](const pmt::pmt_t& message) { obey(message); });
     }
 
+    void set_threads(int n)
+    {
+        std::lock_guard<std::mutex> guard(d_taps_mutex);
+        d_engine.set_threads(n);
+        d_engine.set_taps(d_taps.data(), d_taps.size());
+    }
+
 private:
     void obey(const pmt::pmt_t& message)
     {

@@ -52,6 +52,11 @@ void fir_engine::set_taps(const void* taps, size_t n_taps)
     check_status(cufilter_fir_set_taps(d_fir.get(), taps, n_taps), d_block);
 }
 
+void fir_engine::set_threads(int n)
+{
+    check_status(cufilter_fir_set_threads(d_fir.get(), n), d_block);
+}
+
 void fir_engine::process(const void* in, void* out, size_t n_out)
 {
     size_t written = 0;

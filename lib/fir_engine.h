@@ -25,8 +25,11 @@ class fir_engine
 public:
     fir_engine(const fir_settings& settings, const void* taps, size_t n_taps);
 
-    /* Any thread. */
+    /* Any thread, one at a time. */
     void set_taps(const void* taps, size_t n_taps);
+
+    /* Takes effect with the next set_taps(). */
+    void set_threads(int n);
 
     /* Filters n_out * decimation items of `in` to n_out items. */
     void process(const void* in, void* out, size_t n_out);

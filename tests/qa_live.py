@@ -153,6 +153,19 @@ class Live(TestCase):
             window = x[np.arange(first, source.sent) % len(x)]
             self.assert_close(sink.last(), convolve(window, last)[len(last) - 1:])
 
+    def test_threads_changed(self):
+        """set_nthreads() while items flow shows in no item."""
+        x = random_items(self.rng, "c", 300007)
+        taps = random_taps(self.rng, "c", 5001)
+        block = cufilter.fft_filter_ccc(1, taps)
+        feeder = Feeder(x, 150000, lambda: block.set_nthreads(2))
+        sink = blocks.vector_sink_c()
+        tb = gr.top_block()
+        tb.connect(feeder, block, sink)
+        tb.run()
+        self.assertEqual(block.nthreads(), 2)
+        self.assert_close(np.array(sink.data(), np.complex64), convolve(x, taps))
+
     def test_several_threads_set_taps(self):
         block = cufilter.fft_filter_ccc(1, [1])
         sets = [random_taps(self.rng, "c", n) for n in (1, 10, 100, 1000)]

@@ -179,6 +179,15 @@ static enum cufilter_status design_from_response(struct fir_design** design,
 
 /* ------------------------------------------------------------------ life */
 
+static enum cufilter_status check_threads(int n_threads, const char* where)
+{
+    if (n_threads < 1)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: number of threads must be at least 1, not %d", where,
+                             n_threads);
+    return CUFILTER_OK;
+}
+
 static enum cufilter_status check_config(const struct cufilter_fir_config* config)
 {
     const char* const where = "cufilter_fir_create";
@@ -193,10 +202,7 @@ static enum cufilter_status check_config(const struct cufilter_fir_config* confi
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: decimation must be 1 .. %d, not %zu", where, INT32_MAX,
                              config->decimation);
-    if (config->n_threads < 1)
-        return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: number of threads must be at least 1, not %d", where,
-                             config->n_threads);
+    CUFILTER_TRY(check_threads(config->n_threads, where));
     if (fft_size & (fft_size - 1))
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: fft_size must be a power of two or 0, not %zu", where,
@@ -465,6 +471,16 @@ enum cufilter_status cufilter_fir_set_response(cufilter_fir* fir, const float* r
     CUFILTER_TRY(design_from_response(&design, &fir->spec, response, n_response,
                                       n_response_taps, __func__));
     return set_design(fir, design, __func__);
+}
+
+enum cufilter_status cufilter_fir_set_threads(cufilter_fir* fir, int n_threads)
+{
+    if (!fir)
+        return cufilter_fail(CUFILTER_ERR_INVALID, "%s: handle must not be NULL",
+                             __func__);
+    CUFILTER_TRY(check_threads(n_threads, __func__));
+    fir->spec.n_threads = n_threads;
+    return CUFILTER_OK;
 }
 
 enum cufilter_status cufilter_fir_reset(cufilter_fir* fir)

@@ -16,7 +16,8 @@
  * rules from M, D, the types and the length of the call.
  *
  * Thread safety: process(), reset() and the getters of one handle belong to one thread;
- * set_taps() and set_response() may come from another and act at a process() boundary. */
+ * set_taps(), set_response() and set_threads() may come from another, one at a time, and
+ * act at a process() boundary. */
 #ifndef CUFILTER_FIR_H
 #define CUFILTER_FIR_H
 
@@ -113,6 +114,11 @@ CUFILTER_C_API enum cufilter_status cufilter_fir_set_response(cufilter_fir* fir,
                                                               const float* response,
                                                               size_t n_response,
                                                               size_t n_response_taps);
+
+/* CPU threads of the FFT, 1 and up, from the next set_taps() or set_response() on; a GPU
+ * ignores the number. */
+CUFILTER_C_API enum cufilter_status cufilter_fir_set_threads(cufilter_fir* fir,
+                                                             int n_threads);
 
 /* Forgets all input (x[n < 0] = 0 again) and starts counting at N = 0. */
 CUFILTER_C_API enum cufilter_status cufilter_fir_reset(cufilter_fir* fir);
