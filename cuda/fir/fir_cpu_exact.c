@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXACT_SIZES 2
+#define EXACT_SIZES 3
 
 struct cpu_exact_size {
     const struct cpu_fft_double* fft;
@@ -23,7 +23,7 @@ struct cpu_exact_size {
 struct cpu_exact {
     struct fir_spec spec;
     size_t n_taps, parts;
-    double *gr, *gi; /* taps reversed; gi NULL in the real work format */
+    double *gr, *gi; /* taps reversed, each `parts` times; gi NULL for one part */
     struct cpu_exact_size sizes[EXACT_SIZES];
     size_t n_sizes;
     double *time, *bins;
@@ -74,29 +74,37 @@ static enum cufilter_status fill(struct cpu_exact* plan, const double* h, size_t
 {
     const size_t M = plan->n_taps;
     for (size_t m = 0; m < M; ++m) {
-        plan->gr[m] = h[2 * (M - 1 - m)];
-        if (plan->gi)
-            plan->gi[m] = h[2 * (M - 1 - m) + 1];
+        for (size_t p = 0; p < plan->parts; ++p) {
+            plan->gr[m * plan->parts + p] = h[2 * (M - 1 - m)];
+            if (plan->gi)
+                plan->gi[m * plan->parts + p] = h[2 * (M - 1 - m) + 1];
+        }
     }
     if (fft_size)
         return add_size(plan, h, fft_size);
-    CUFILTER_TRY(add_size(plan, h, fast_size(M + M / 2)));
-    return add_size(plan, h, fast_size(2 * M + M / 2));
+    size_t before = 0;
+    for (size_t quarters = 6; quarters <= 10; quarters += 2) {
+        const size_t n = fast_size(quarters * M / 4 - M / 16);
+        if (n != before)
+            CUFILTER_TRY(add_size(plan, h, n));
+        before = n;
+    }
+    return CUFILTER_OK;
 }
 
 enum cufilter_status cpu_exact_make(struct cpu_exact** out, const struct fir_spec* spec,
                                     const double* h, size_t n_taps, size_t fft_size)
 {
     enum cufilter_status status = CUFILTER_ERR_NO_MEMORY;
-    const size_t longest = fft_size ? fft_size : fast_size(2 * n_taps + n_taps / 2);
+    const size_t longest = fft_size ? fft_size : fast_size(10 * n_taps / 4);
     const size_t direct = n_taps + DIRECT_OUTPUTS;
     const size_t items = (longest > direct ? longest : direct) + 2;
     struct cpu_exact* const plan = calloc(1, sizeof *plan);
     if (!plan)
         goto fail;
     *plan = (struct cpu_exact){.spec = *spec, .n_taps = n_taps, .parts = cpu_parts(spec)};
-    plan->gr = cufilter_alloc(n_taps * sizeof *plan->gr);
-    plan->gi = plan->parts == 2 ? cufilter_alloc(n_taps * sizeof *plan->gi) : NULL;
+    plan->gr = cufilter_alloc(plan->parts * n_taps * sizeof *plan->gr);
+    plan->gi = plan->parts == 2 ? cufilter_alloc(2 * n_taps * sizeof *plan->gi) : NULL;
     plan->time = cufilter_alloc(items * plan->parts * sizeof *plan->time);
     plan->bins = cufilter_alloc(items * 2 * sizeof *plan->bins);
     if (!plan->gr || (plan->parts == 2 && !plan->gi) || !plan->time || !plan->bins)
@@ -122,7 +130,7 @@ size_t cpu_exact_fft_size(const struct cpu_exact* plan)
 
 static double direct_cost(const struct cpu_exact* plan, size_t n)
 {
-    const double a_tap = plan->parts == 1 ? 0.25 : 0.5;
+    const double a_tap = plan->parts == 1 ? 0.08 : 0.16;
     return (double)n * (10.0 + a_tap * (double)plan->n_taps) + (double)plan->n_taps;
 }
 

@@ -167,7 +167,23 @@ enum cufilter_status cpu_fft_response(const struct cpu_fft* fft, const double* h
 
 /* ------------------------------------------------------------------ folding */
 
-static void fold_complex(size_t n, size_t n_out, const float* bins, float* out)
+/* One bin of the fold, in double: many terms in float would lose a digit. */
+static void fold_bin(const struct cpu_fft* fft, size_t n_out, const float* bins, size_t k,
+                     float* out)
+{
+    double re = 0.0, im = 0.0;
+    for (size_t j = k; j < fft->n; j += n_out) {
+        /* Of real samples, bins above n/2 are conjugates of those below. */
+        const bool mirrored = j >= fft->bins;
+        const float* const bin = bins + 2 * (mirrored ? fft->n - j : j);
+        re += bin[0];
+        im += mirrored ? -bin[1] : bin[1];
+    }
+    out[0] = (float)re;
+    out[1] = (float)im;
+}
+
+static void fold_few(size_t n, size_t n_out, const float* bins, float* out)
 {
     memcpy(out, bins, 2 * n_out * sizeof *out);
     for (size_t start = n_out; start < n; start += n_out)
@@ -175,27 +191,15 @@ static void fold_complex(size_t n, size_t n_out, const float* bins, float* out)
             out[k] += bins[2 * start + k];
 }
 
-/* Bins above n/2 are conjugates of those below. */
-static void fold_real(size_t n, size_t n_out, const float* bins, float* out)
-{
-    memset(out, 0, (n_out / 2 + 1) * 2 * sizeof *out);
-    for (size_t start = 0; start < n; start += n_out)
-        for (size_t k = 0; k <= n_out / 2; ++k) {
-            const size_t j = start + k;
-            const bool mirrored = j > n / 2;
-            const float* const bin = bins + 2 * (mirrored ? n - j : j);
-            out[2 * k] += bin[0];
-            out[2 * k + 1] += mirrored ? -bin[1] : bin[1];
-        }
-}
-
 void cpu_fft_fold(const struct cpu_fft* fft, const struct cpu_fft* out, const float* bins,
                   float* bins_out)
 {
-    if (fft->real)
-        fold_real(fft->n, out->n, bins, bins_out);
-    else
-        fold_complex(fft->n, out->n, bins, bins_out);
+    if (!fft->real && fft->n / out->n <= 8) {
+        fold_few(fft->n, out->n, bins, bins_out);
+        return;
+    }
+    for (size_t k = 0; k < out->bins; ++k)
+        fold_bin(fft, out->n, bins, k, bins_out + 2 * k);
 }
 
 /* ------------------------------------------------------------------ in double */
@@ -275,8 +279,10 @@ double cpu_fft_cost(size_t n, bool real)
 {
     const double points = real ? (double)n / 2.0 : (double)n;
     double a_point = is_fast(n) ? 0.7 : 1.2;
-    if (points > 16384)
-        a_point = 3.6;
+    if (points > 131072)
+        a_point = 7.5;
+    else if (points > 16384)
+        a_point = 3.8;
     else if (points > 8192)
         a_point = 3.0;
     else if (points > 4096)

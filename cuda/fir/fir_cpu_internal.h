@@ -22,14 +22,16 @@ struct cpu_simd {
     /* out[k] = h[k] x[k], complex. */
     void (*multiply)(float* out, const float* h, const float* x, size_t n);
     void (*multiply_double)(double* out, const double* h, const double* x, size_t n);
-    /* acc[k] += h[k] x[k], complex. */
-    void (*multiply_add)(float* acc, const float* h, const float* x, size_t n);
+    /* out[k] = start[k] + sum_p h[p][k] x[p][k], complex, in order of p; start NULL: 0.
+     */
+    void (*sum_products)(float* out, const float* start, const float* const* h,
+                         const float* const* x, size_t n_rows, size_t n);
     /* For the transform of 2n real samples by one of n complex ones, in place on z of n +
      * 1 bins: untangle gives twice the real transform, tangle undoes it (times 2). `w`
      * holds -i exp(-i pi k / n) for k in [0, n/2]. */
     void (*untangle)(float* z, const float* w, size_t n);
     void (*tangle)(float* z, const float* w, size_t n);
-    /* sum_m g[m] x[m] in double; the complex form takes x (re, im) and real gr, gi. */
+    /* sum_m g[m] x[m] in double; the complex form takes each part of the taps twice. */
     double (*dot)(const double* g, const double* x, size_t n);
     void (*dot_complex)(double y[2], const double* gr, const double* gi, const double* x,
                         size_t n);
