@@ -70,10 +70,13 @@ choose_architectures() {
 
 # configure_and_build FOLDER [CMAKE OPTION]...
 configure_and_build() {
-    local build_dir=$1 generator=() wanted=$CUDAARCHS
+    local build_dir=$1 options=(-DCMAKE_CUDA_ARCHITECTURES="$CUDAARCHS")
     shift
-    [ -e "$build_dir/CMakeCache.txt" ] || generator=(-G Ninja)
-    cmake -S "$source_dir" -B "$build_dir" "${generator[@]}" \
-        -DCMAKE_CUDA_ARCHITECTURES="$wanted" "$@"
+    if [ ! -e "$build_dir/CMakeCache.txt" ]; then
+        options+=(-G Ninja)
+    elif grep -q '^CMAKE_CUDA_COMPILER:.*NOTFOUND' "$build_dir/CMakeCache.txt"; then
+        options+=(-U CMAKE_CUDA_COMPILER) # a toolkit may have come since
+    fi
+    cmake -S "$source_dir" -B "$build_dir" "${options[@]}" "$@"
     cmake --build "$build_dir" --parallel "$(nproc)"
 }
