@@ -5,9 +5,15 @@
  *
  * w is the twiddle that a transform of several passes owes at this thread. A radix-2
  * network by decimation in time takes it along for nothing: the stage of length L uses
- * w^(R/L) W_L^q. So a thread needs the powers w, w^2, w^4 .. w^(R/2) alone; the turns by
- * W_L^q are made of constants, and those by quarter turns are free. A butterfly
- * a + W b, a - W b is six fused multiply-adds, 2a - (a + W b) giving the difference.
+ * W = w^(R/L) W_L^q for q < L/2. A butterfly a + W b, a - W b with W = c (1 - i t), c the
+ * cosine and t the tangent of the angle, is six fused multiply-adds:
+ *
+ *     u = b.x + t b.y, v = b.y - t b.x;      a.x + c u, a.y + c v, a.x - c u, a.y - c v
+ *
+ * The rounding of t b weighs c |t| <= 1, so steep angles lose nothing; c = 0 is replaced
+ * by a tiny one. W_L^(q + L/4) = -i W_L^q needs no pair of its own: a pass takes R/2
+ * pairs (c, t). Powers of w from fewer pairs cost more instructions than the loads they
+ * save.
  *
  * In: x_k in v[k]. Out: X[q] in v[bit_reverse(q)]. The inverse has all signs turned and
  * no factor 1/R. */
@@ -15,11 +21,6 @@
 #define CUFILTER_FIR_FIR_FFT_CUH
 
 namespace cufilter {
-
-__host__ __device__ constexpr int log2_of(int n)
-{
-    return n <= 1 ? 0 : 1 + log2_of(n / 2);
-}
 
 __host__ __device__ constexpr int bit_reverse(int x, int R)
 {
@@ -29,65 +30,62 @@ __host__ __device__ constexpr int bit_reverse(int x, int R)
     return r;
 }
 
-/* cos(2 pi n / 64), 0 <= n <= 16 */
+/* (cos, tan) of 2 pi n / 64, 0 <= n < 16 */
 __host__ __device__ constexpr float cos64(int n)
 {
-    constexpr double table[17] = {1.0,
-                                  0.99518472667219688624,
-                                  0.98078528040323044913,
-                                  0.95694033573220886494,
-                                  0.92387953251128675613,
-                                  0.88192126434835502971,
-                                  0.83146961230254523708,
-                                  0.77301045336273696081,
-                                  0.70710678118654752440,
-                                  0.63439328416364549822,
-                                  0.55557023301960222474,
-                                  0.47139673682599764856,
-                                  0.38268343236508977173,
-                                  0.29028467725446236764,
-                                  0.19509032201612826785,
-                                  0.09801714032956060199,
-                                  0.0};
+    constexpr double table[16] = {
+        1.0,
+        0.99518472667219688624,
+        0.98078528040323044913,
+        0.95694033573220886494,
+        0.92387953251128675613,
+        0.88192126434835502971,
+        0.83146961230254523708,
+        0.77301045336273696081,
+        0.70710678118654752440,
+        0.63439328416364549822,
+        0.55557023301960222474,
+        0.47139673682599764856,
+        0.38268343236508977173,
+        0.29028467725446236764,
+        0.19509032201612826785,
+        0.09801714032956060199,
+    };
     return (float)table[n];
 }
-__host__ __device__ constexpr float sin64(int n)
+__host__ __device__ constexpr float tan64(int n)
 {
-    return cos64(16 - n);
+    constexpr double table[16] = {
+        0.0,
+        0.09849140335716425308,
+        0.19891236737965800691,
+        0.30334668360734239167,
+        0.41421356237309504880,
+        0.53451113595079316610,
+        0.66817863791929891999,
+        0.82067879082866033097,
+        1.0,
+        1.21850352558797623943,
+        1.49660576266548901760,
+        1.87086841178938948108,
+        2.41421356237309504880,
+        3.29655820893832042687,
+        5.02733949212584810451,
+        10.15317038760886219630,
+    };
+    return (float)table[n];
 }
 
-/* A twiddle of angle a is kept as (cos a, sin a) and means exp(-ia) in the forward
- * transform, exp(ia) in the inverse. turn() adds 2 pi n / 64 to the angle. */
-template <int n>
-__device__ __forceinline__ float2 turn(float2 w)
-{
-    if constexpr (n == 0)
-        return w;
-    else if constexpr (n == 8)
-        return make_float2((w.x - w.y) * cos64(8), (w.x + w.y) * cos64(8));
-    else
-        return make_float2(fmaf(cos64(n), w.x, -sin64(n) * w.y),
-                           fmaf(cos64(n), w.y, sin64(n) * w.x));
-}
-
-/* (a, b) -> (a + W b, a - W b); ROT: W is a further quarter turn on. */
+/* (a, b) -> (a + W b, a - W b), W = (c, t); ROT: W is a further quarter turn on. */
 template <bool INVERSE, bool ROT>
 __device__ __forceinline__ void butterfly(float2& a, float2& b, float2 w)
 {
-    const float c = w.x, s = INVERSE ? -w.y : w.y;
-    float2 r;
-    if constexpr (!ROT) {
-        r.x = fmaf(s, b.y, fmaf(c, b.x, a.x));
-        r.y = fmaf(-s, b.x, fmaf(c, b.y, a.y));
-    } else if constexpr (!INVERSE) {
-        r.x = fmaf(-s, b.x, fmaf(c, b.y, a.x));
-        r.y = fmaf(-s, b.y, fmaf(-c, b.x, a.y));
-    } else {
-        r.x = fmaf(s, b.x, fmaf(-c, b.y, a.x));
-        r.y = fmaf(s, b.y, fmaf(c, b.x, a.y));
-    }
-    b = make_float2(fmaf(2.0f, a.x, -r.x), fmaf(2.0f, a.y, -r.y));
-    a = r;
+    const float c = w.x, t = INVERSE ? -w.y : w.y;
+    const float u = fmaf(t, b.y, b.x), v = fmaf(-t, b.x, b.y);
+    const float x = !ROT ? u : INVERSE ? -v : v;
+    const float y = !ROT ? v : INVERSE ? u : -u;
+    b = make_float2(fmaf(-c, x, a.x), fmaf(-c, y, a.y));
+    a = make_float2(fmaf(c, x, a.x), fmaf(c, y, a.y));
 }
 /* W = 1, or a quarter turn */
 template <bool INVERSE, bool ROT>
@@ -98,41 +96,36 @@ __device__ __forceinline__ void butterfly(float2& a, float2& b)
     a = make_float2(a.x + p.x, a.y + p.y);
 }
 
-/* Stage of length L, its butterflies of turn q = Q and q = Q + L/4. */
-template <int R, int L, int Q, bool INVERSE, bool TWIDDLED>
-__device__ __forceinline__ void dft_turn(float2* v, float2 w)
+/* Stage of length L */
+template <int R, int L, bool INVERSE, bool TWIDDLED>
+__device__ __forceinline__ void dft_stages(float2* v, const float2* w)
 {
     constexpr int quarter = L >= 4 ? L / 4 : 1;
-    const float2 t = TWIDDLED ? turn<Q*(64 / L)>(w)
-                              : make_float2(cos64(Q * (64 / L)), sin64(Q * (64 / L)));
 #pragma unroll
     for (int g = 0; g < R; g += L) {
-        float2& a = v[bit_reverse(g + Q, R)];
-        float2& b = v[bit_reverse(g + Q + L / 2, R)];
-        if constexpr (!TWIDDLED && Q == 0)
-            butterfly<INVERSE, false>(a, b);
-        else
-            butterfly<INVERSE, false>(a, b, t);
-        if constexpr (L >= 4) {
-            float2& c = v[bit_reverse(g + Q + quarter, R)];
-            float2& d = v[bit_reverse(g + Q + quarter + L / 2, R)];
-            if constexpr (!TWIDDLED && Q == 0)
-                butterfly<INVERSE, true>(c, d);
-            else
-                butterfly<INVERSE, true>(c, d, t);
+#pragma unroll
+        for (int q = 0; q < L / 2; ++q) {
+            const int turn = q % quarter;
+            const bool rot = L >= 4 && q >= quarter;
+            float2& a = v[bit_reverse(g + q, R)];
+            float2& b = v[bit_reverse(g + q + L / 2, R)];
+            const float2 pair = TWIDDLED ? w[L / 4 + turn]
+                                         : make_float2(cos64(turn * (64 / L) % 16),
+                                                       tan64(turn * (64 / L) % 16));
+            if (!TWIDDLED && turn == 0) {
+                if (rot)
+                    butterfly<INVERSE, true>(a, b);
+                else
+                    butterfly<INVERSE, false>(a, b);
+            } else if (rot) {
+                butterfly<INVERSE, true>(a, b, pair);
+            } else {
+                butterfly<INVERSE, false>(a, b, pair);
+            }
         }
     }
-    if constexpr (Q + 1 < quarter)
-        dft_turn<R, L, Q + 1, INVERSE, TWIDDLED>(v, w);
-}
-
-template <int R, int L, bool INVERSE, bool TWIDDLED>
-__device__ __forceinline__ void dft_stages(float2* v, const float2* powers)
-{
-    dft_turn<R, L, 0, INVERSE, TWIDDLED>(v, TWIDDLED ? powers[log2_of(R / L)]
-                                                     : make_float2(1.0f, 0.0f));
     if constexpr (L < R)
-        dft_stages<R, 2 * L, INVERSE, TWIDDLED>(v, powers);
+        dft_stages<R, 2 * L, INVERSE, TWIDDLED>(v, w);
 }
 
 /* w = 1 */
@@ -142,24 +135,19 @@ __device__ __forceinline__ void dft(float2* v)
     dft_stages<R, 2, INVERSE, false>(v, nullptr);
 }
 
-/* A thread's powers w^(2^i), i < log2 R, lie in pairs in a table of rows of `stride`. */
-template <int R>
-__host__ __device__ constexpr int twiddle_rows()
-{
-    return (log2_of(R) + 1) / 2;
-}
-
+/* A thread's R/2 pairs, two a float4, lie in rows of `stride`: that of stage 2, that of
+ * stage 4, those of stage 8 and so on. */
 template <int R, bool INVERSE>
 __device__ __forceinline__ void dft(float2* v, const float4* table, int stride)
 {
-    float2 powers[2 * twiddle_rows<R>()];
+    float2 w[R / 2];
 #pragma unroll
-    for (int i = 0; i < twiddle_rows<R>(); ++i) {
+    for (int i = 0; i < R / 4; ++i) {
         const float4 q = __ldg(table + i * stride);
-        powers[2 * i] = make_float2(q.x, q.y);
-        powers[2 * i + 1] = make_float2(q.z, q.w);
+        w[2 * i] = make_float2(q.x, q.y);
+        w[2 * i + 1] = make_float2(q.z, q.w);
     }
-    dft_stages<R, 2, INVERSE, true>(v, powers);
+    dft_stages<R, 2, INVERSE, true>(v, w);
 }
 
 __device__ __forceinline__ float2 complex_product(float2 a, float x, float y)

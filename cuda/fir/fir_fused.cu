@@ -26,35 +26,20 @@ constexpr double short_call = 4096, long_call = 1 << 24; /* items */
 struct table {
     const fused_shape* shape = nullptr;
     int overlap_rows = 0;
+    const void* kernel = nullptr;
     float4* memory = nullptr; /* H, then the twiddles */
     const float4* H = nullptr;
     const float4* tw[4] = {};
 };
 
-int overlap_rows(const fused_shape& s, size_t n_taps)
+enum fused_io io_of(const struct fir_spec* spec)
 {
-    return (int)((n_taps - 1 + s.T - 1) / s.T);
-}
-
-/* Outputs a window; 0 where the filter is too long for the shape: below half a window
- * the next larger transform, or cuFFT, is faster. */
-int outputs(const fused_shape& s, size_t n_taps)
-{
-    if (n_taps > (size_t)s.N / 2 + 1)
-        return 0;
-    return (s.P - overlap_rows(s, n_taps)) * s.T;
-}
-
-/* The forced size, or any; what the current device can run. */
-bool usable(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
-{
-    int device = 0, limit = 0;
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
-            cudaSuccess)
-        return false;
-    return s.shared <= limit && outputs(s, n_taps) > 0 &&
-           (spec->fft_size == 0 || spec->fft_size == (size_t)s.N);
+    if (spec->decimation == 1 &&
+        (spec->type == CUFILTER_FIR_CCC || spec->type == CUFILTER_FIR_CCF))
+        return FUSED_COMPLEX;
+    if (spec->decimation == 1 && spec->type == CUFILTER_FIR_FFF)
+        return FUSED_REAL;
+    return FUSED_ANY;
 }
 
 bool real_stream(const struct fir_spec* spec)
@@ -62,12 +47,45 @@ bool real_stream(const struct fir_spec* spec)
     return spec->type == CUFILTER_FIR_FFF || spec->type == CUFILTER_FIR_FSF;
 }
 
+/* The kernel for a filter, and its overlap in rows; nullptr where the filter is too long
+ * for the shape: below half a window the next larger transform, or cuFFT, is faster. */
+const void* kernel_for(const fused_shape& s, const struct fir_spec* spec, size_t n_taps,
+                       int* rows)
+{
+    const enum fused_io io = io_of(spec);
+    if (n_taps > (size_t)s.N / 2 + 1)
+        return nullptr;
+    *rows = (int)((n_taps - 1 + s.T - 1) / s.T);
+    if (io == FUSED_ANY)
+        return s.any;
+    for (int i = 0; i < s.n_kernels; ++i)
+        if (s.kernels[i].overlap_rows >= *rows) {
+            *rows = s.kernels[i].overlap_rows;
+            return s.kernels[i].kernel[io];
+        }
+    return nullptr;
+}
+
+/* The forced size, or any; what the current device can run. */
+bool usable(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
+{
+    int device = 0, limit = 0, rows = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+            cudaSuccess)
+        return false;
+    return s.shared <= limit && kernel_for(s, spec, n_taps, &rows) &&
+           (spec->fft_size == 0 || spec->fft_size == (size_t)s.N);
+}
+
 /* us for a call of n items */
 double predicted_us(const fused_shape& s, const struct fir_spec* spec, size_t n_taps,
                     double n)
 {
-    const double windows =
-        std::ceil(n / outputs(s, n_taps) / (real_stream(spec) ? 2.0 : 1.0));
+    int rows = 0;
+    kernel_for(s, spec, n_taps, &rows);
+    const double outputs = (double)(s.P - rows) * s.T * (real_stream(spec) ? 2 : 1);
+    const double windows = std::ceil(n / outputs);
     return s.latency_us + windows * s.N / (s.points_ns * 1e3);
 }
 
@@ -132,20 +150,26 @@ std::vector<float4> response_table(const fused_shape& s, const struct fir_design
     return out;
 }
 
-/* Appends to `out` the powers of the twiddle of angle 2 pi num / den for a DFT of R
- * points, its row pairs `stride` apart from `at` on. */
+/* Puts the (cos, tan) pairs of a DFT of R points with the twiddle of angle 2 pi num / den
+ * in rows `stride` apart, from `at` on. */
 void put_twiddle(std::vector<float4>& out, size_t at, size_t stride, int R, double num,
                  double den)
 {
-    const int rows = (log2_of(R) + 1) / 2;
-    if (out.size() < at + (rows - 1) * stride + 1)
-        out.resize(at + (rows - 1) * stride + 1);
-    for (int i = 0; i < rows; ++i) {
-        const double a = 2 * pi * std::fmod(num * std::exp2(2 * i), den) / den;
-        const double b = 2 * pi * std::fmod(num * std::exp2(2 * i + 1), den) / den;
-        out[at + i * stride] = make_float4((float)std::cos(a), (float)std::sin(a),
-                                           (float)std::cos(b), (float)std::sin(b));
-    }
+    std::vector<float> pairs;
+    for (int L = 2; L <= R; L *= 2)
+        for (int q = 0; q < std::max(1, L / 4); ++q) {
+            const double turns = std::fmod(num * (R / L) / den + (double)q / L, 1.0);
+            double c = std::cos(2 * pi * turns);
+            if (std::fabs(c) < 1e-9)
+                c = c < 0 ? -1e-9 : 1e-9;
+            pairs.push_back((float)c);
+            pairs.push_back((float)(std::sin(2 * pi * turns) / (double)(float)c));
+        }
+    if (out.size() < at + (R / 4 - 1) * stride + 1)
+        out.resize(at + (R / 4 - 1) * stride + 1);
+    for (int i = 0; i < R / 4; ++i)
+        out[at + i * stride] = make_float4(pairs[4 * i], pairs[4 * i + 1],
+                                           pairs[4 * i + 2], pairs[4 * i + 3]);
 }
 
 /* The tables of the twiddled passes, in the order of the kernels' tw[]. */
@@ -158,29 +182,20 @@ void twiddle_tables(const fused_shape& s, std::vector<float4> tw[4])
             put_twiddle(tw[1], t, s.T, s.R1, t, s.N);
         return;
     }
-    const int columns = s.R2 / s.D, items = s.P / s.R3, rows = (log2_of(s.R3) + 1) / 2;
+    const int columns = s.R2 / s.D, items = s.P / s.R3;
     for (int j = 0; j < s.R1; ++j)
         put_twiddle(tw[0], j, s.R1, s.R2, j, (double)s.R1 * s.R2);
     for (int t = 0; t < s.T; ++t)
         for (int c = 0; c < items; ++c) {
             const int j = t / s.D + s.T / s.D * (c / columns);
             const int j2 = t % s.D + s.D * (c % columns);
-            put_twiddle(tw[1], (size_t)c * rows * s.T + t, s.T, s.R3, j + s.R1 * j2, s.N);
+            put_twiddle(tw[1], (size_t)c * (s.R3 / 4) * s.T + t, s.T, s.R3, j + s.R1 * j2,
+                        s.N);
         }
     for (int t0 = 0; t0 < s.R3; ++t0)
         put_twiddle(tw[2], t0, s.R3, s.R2, t0, (double)s.R2 * s.R3);
     for (int t = 0; t < s.T; ++t)
         put_twiddle(tw[3], t, s.T, s.R1, t, s.N);
-}
-
-int io_of(const struct fir_spec* spec)
-{
-    if (spec->decimation == 1 &&
-        (spec->type == CUFILTER_FIR_CCC || spec->type == CUFILTER_FIR_CCF))
-        return FUSED_COMPLEX;
-    if (spec->decimation == 1 && spec->type == CUFILTER_FIR_FFF)
-        return FUSED_REAL;
-    return FUSED_ANY;
 }
 
 enum cufilter_status make_table(table* t, const fused_shape* shape,
@@ -195,7 +210,7 @@ enum cufilter_status make_table(table* t, const fused_shape* shape,
         all.insert(all.end(), tw[i].begin(), tw[i].end());
     }
     t->shape = shape;
-    t->overlap_rows = overlap_rows(*shape, design->n_taps);
+    t->kernel = kernel_for(*shape, spec, design->n_taps, &t->overlap_rows);
     CUFILTER_TRY_CUDA(cudaMalloc((void**)&t->memory, all.size() * sizeof(float4)));
     CUFILTER_TRY_CUDA(cudaMemcpyAsync(t->memory, all.data(), all.size() * sizeof(float4),
                                       cudaMemcpyHostToDevice, cudaStreamPerThread));
@@ -203,9 +218,8 @@ enum cufilter_status make_table(table* t, const fused_shape* shape,
     t->H = t->memory;
     for (int i = 0; i < 4; ++i)
         t->tw[i] = t->memory + offset[i];
-    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(shape->kernel[io_of(spec)],
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           shape->shared));
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
+        t->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape->shared));
     return CUFILTER_OK;
 }
 
@@ -282,9 +296,9 @@ enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
                              "%s: a launch takes 1 to %lld items, not %lld", __func__,
                              (long long)(group * INT32_MAX), (long long)n);
     void* parameters[] = {&args};
-    CUFILTER_TRY_CUDA(cudaLaunchKernel(shape.kernel[io_of(&plan->spec)],
-                                       dim3((unsigned)blocks), dim3(shape.threads),
-                                       parameters, shape.shared, launch->stream));
+    CUFILTER_TRY_CUDA(cudaLaunchKernel(t->kernel, dim3((unsigned)blocks),
+                                       dim3(shape.threads), parameters, shape.shared,
+                                       launch->stream));
     return CUFILTER_OK;
 }
 

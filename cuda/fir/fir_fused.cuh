@@ -37,7 +37,7 @@ enum fused_io { FUSED_COMPLEX, FUSED_REAL, FUSED_ANY };
 struct fused_args {
     fir_stream s;
     enum cufilter_fir_type type;
-    int overlap_rows;    /* K0 */
+    int overlap_rows;    /* K0, for kernels that leave it open */
     const float4* H;     /* pairs in the order of the threads' registers */
     const float4* tw[4]; /* twiddles of the twiddled passes, in order */
 };
@@ -50,11 +50,19 @@ __device__ __forceinline__ bool is_real(const fused_args& a)
                                                     a.type == CUFILTER_FIR_FSF));
 }
 
+/* Kernels have K0 built in, which saves instructions at every store; -1 leaves it open.
+ */
+template <int K>
+__device__ __forceinline__ int overlap_rows(const fused_args& a)
+{
+    return K >= 0 ? K : a.overlap_rows;
+}
+
 template <int P, int T, class Item, class Put>
 __device__ __forceinline__ void load_rows(const fir_stream& s, int64_t base, int t,
                                           Put put)
 {
-    if (base >= 0 && base + P * T <= s.end) {
+    if (__builtin_expect(base >= 0 && base + P * T <= s.end, 1)) {
         const Item* p = (const Item*)s.x + base + t;
 #pragma unroll
         for (int k = 0; k < P; ++k)
@@ -77,12 +85,12 @@ __device__ __forceinline__ void append_rows(const fir_stream& s, int64_t base, i
             append<Item>(s, base + t + T * k, (Item)get(k));
 }
 
-template <int P, int T, int IO>
+template <int P, int T, int K, int IO>
 __device__ __forceinline__ void load_segment(float2* v, const fused_args& a, int64_t base,
                                              int t)
 {
     const fir_stream& s = a.s;
-    const int K0 = a.overlap_rows;
+    const int K0 = overlap_rows<K>(a);
     const auto whole = [&](int k, float2 x) { v[k] = x; };
     const auto re = [&](int k, float x) { v[k] = make_float2(x, 0.0f); };
     const auto im = [&](int k, float x) { v[k].y = x; };
@@ -119,7 +127,7 @@ template <int P, int T, class Item, class Get>
 __device__ __forceinline__ void store_rows(const fir_stream& s, int64_t base, int t,
                                            int K0, Get get)
 {
-    if (base + K0 * T >= s.first && base + P * T <= s.end) {
+    if (__builtin_expect(base + K0 * T >= s.first && base + P * T <= s.end, 1)) {
         Item* p = (Item*)s.y + (base - s.first) + t;
 #pragma unroll
         for (int k = 0; k < P; ++k)
@@ -149,12 +157,12 @@ __device__ __forceinline__ void store_decimated(const fir_stream& s, int64_t bas
     }
 }
 
-template <int P, int T, int IO>
+template <int P, int T, int K, int IO>
 __device__ __forceinline__ void store_segment(const float2* v, const fused_args& a,
                                               int64_t base, int t)
 {
     const fir_stream& s = a.s;
-    const int K0 = a.overlap_rows;
+    const int K0 = overlap_rows<K>(a);
     const int64_t next = base + (P - K0) * T;
     const auto whole = [&](int i) { return v[i]; };
     const auto re = [&](int i) { return v[i].x; };
@@ -177,11 +185,11 @@ __device__ __forceinline__ void store_segment(const float2* v, const fused_args&
     }
 }
 
-template <int P, int T, int IO>
+template <int P, int T, int K, int IO>
 __device__ __forceinline__ int64_t segment_base(const fused_args& a, int64_t segment)
 {
-    const int V = (P - a.overlap_rows) * T;
-    return a.s.begin + segment * (is_real<IO>(a) ? 2 * V : V) - a.overlap_rows * T;
+    const int K0 = overlap_rows<K>(a), V = (P - K0) * T;
+    return a.s.begin + segment * (is_real<IO>(a) ? 2 * V : V) - K0 * T;
 }
 
 /* H is loaded where it is used; volatile, or the compiler would fetch all of it first. */
@@ -254,7 +262,7 @@ struct two_pass {
     static_assert(T <= 32 || GROUPS == 1, "groups of several warps need a block each");
 };
 
-template <class S, int IO>
+template <class S, int K, int IO>
 __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     fused_two(const __grid_constant__ fused_args a)
 {
@@ -263,9 +271,9 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     const int p = threadIdx.x % T, group = threadIdx.x / T;
     float2* sm = (float2*)shared + group * (R1 * RS);
     const int64_t base =
-        segment_base<R1, T, IO>(a, (int64_t)blockIdx.x * S::GROUPS + group);
+        segment_base<R1, T, K, IO>(a, (int64_t)blockIdx.x * S::GROUPS + group);
     float2 v[R1];
-    load_segment<R1, T, IO>(v, a, base, p);
+    load_segment<R1, T, K, IO>(v, a, base, p);
     dft<R1, false>(v);
 #pragma unroll
     for (int j = 0; j < R1; ++j)
@@ -287,7 +295,7 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     for (int j = 0; j < R1; ++j)
         v[j] = sm[j * RS + p];
     dft<R1, true>(v, a.tw[1] + p, T);
-    store_segment<R1, T, IO>(v, a, base, p);
+    store_segment<R1, T, K, IO>(v, a, base, p);
     signal_done(a.s);
 }
 
@@ -295,7 +303,7 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
  * R1 = R2 = R: with IDFT(X) = swap(DFT(swap(X))), swap exchanging real and imaginary
  * part, forward and inverse are the same code run twice: half the instructions to fetch.
  */
-template <class S, int IO>
+template <class S, int K, int IO>
 __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     fused_folded(const __grid_constant__ fused_args a)
 {
@@ -305,9 +313,9 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     const int p = threadIdx.x % T, group = threadIdx.x / T;
     float2* sm = (float2*)shared + group * (R * RS);
     const int64_t base =
-        segment_base<R, T, IO>(a, (int64_t)blockIdx.x * S::GROUPS + group);
+        segment_base<R, T, K, IO>(a, (int64_t)blockIdx.x * S::GROUPS + group);
     float2 v[R], w[R];
-    load_segment<R, T, IO>(v, a, base, p);
+    load_segment<R, T, K, IO>(v, a, base, p);
 #pragma unroll 1
     for (int turn = 0;; ++turn) {
         dft<R, false>(v);
@@ -329,7 +337,7 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
 #pragma unroll
     for (int i = 0; i < R; ++i)
         w[i] = make_float2(w[i].y, w[i].x);
-    store_segment<R, T, IO>(w, a, base, p);
+    store_segment<R, T, K, IO>(w, a, base, p);
     signal_done(a.s);
 }
 
@@ -351,7 +359,7 @@ struct three_pass {
     static_assert(CJ * CT * R2 == R1 && CJ * C2 * R3 == R1 && 32 % D == 0, "shape");
 };
 
-template <class S, int IO>
+template <class S, int K, int IO>
 __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     fused_three(const __grid_constant__ fused_args a)
 {
@@ -361,9 +369,9 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     float2* sm = (float2*)shared;
     const int t = threadIdx.x, g = t / D, l = t % D;
     float2* column = sm + (t / R3) * CS + t % R3;
-    const int64_t base = segment_base<R1, T, IO>(a, blockIdx.x);
+    const int64_t base = segment_base<R1, T, K, IO>(a, blockIdx.x);
     float2 v[R1];
-    load_segment<R1, T, IO>(v, a, base, t);
+    load_segment<R1, T, K, IO>(v, a, base, t);
     dft<R1, false>(v);
 #pragma unroll
     for (int j = 0; j < R1; ++j)
@@ -389,7 +397,7 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
         float2* row = sm + (g + NG * (c / C2)) * RS + (l + D * (c % C2)) * CS;
         float2 w[R3], z[R3];
         read_row<R3>(w, row);
-        dft<R3, false>(w, a.tw[1] + c * twiddle_rows<R3>() * T + t, T);
+        dft<R3, false>(w, a.tw[1] + c * (R3 / 4) * T + t, T);
         apply_response<R3>(z, w, a.H + c * (R3 / 2) * T + t, T);
         dft<R3, true>(z);
         write_row<R3>(row, z);
@@ -413,30 +421,35 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     for (int j = 0; j < R1; ++j)
         v[j] = column[j * RS];
     dft<R1, true>(v, a.tw[3] + t, T);
-    store_segment<R1, T, IO>(v, a, base, t);
+    store_segment<R1, T, K, IO>(v, a, base, t);
     signal_done(a.s);
 }
 
 /* ------------------------------------------------------------------ shapes
- * What the host must know of a kernel; see fir_fused.cu. */
+ * What the host must know of the kernels of one transform; see fir_fused.cu. */
+struct fused_kernel {
+    int overlap_rows;
+    const void* kernel[2]; /* FUSED_COMPLEX, FUSED_REAL */
+};
 struct fused_shape {
     int N, P, T, groups, threads, shared;
-    int R1, R2, R3, D;     /* R3 = 1: two passes */
-    const void* kernel[3]; /* by fused_io */
-    float points_ns;       /* measured: points of the windows a ns, long calls, H200 */
-    float latency_us;      /* measured: one short launch */
+    int R1, R2, R3, D;           /* R3 = 1: two passes */
+    const fused_kernel* kernels; /* in rising overlap */
+    int n_kernels;
+    const void* any;
+    float points_ns;  /* measured: points of the windows a ns, long calls, H200 */
+    float latency_us; /* measured: one short launch */
 };
 
 template <class S>
-constexpr fused_shape make_shape(const void* complex, const void* real, const void* any,
-                                 float points_ns, float latency_us)
+constexpr fused_shape make_shape(const fused_kernel* kernels, int n_kernels,
+                                 const void* any, float points_ns, float latency_us)
 {
     int D = 1;
     if constexpr (S::R3 > 1)
         D = S::D;
-    return {S::N,      S::P,  S::T,  S::GROUPS, S::THREADS,           S::SHARED,
-            S::R1,     S::R2, S::R3, D,         {complex, real, any}, points_ns,
-            latency_us};
+    return {S::N,  S::P, S::T,    S::GROUPS, S::THREADS, S::SHARED, S::R1,     S::R2,
+            S::R3, D,    kernels, n_kernels, any,        points_ns, latency_us};
 }
 
 /* All shapes in rising N. */
