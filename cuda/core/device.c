@@ -188,7 +188,7 @@ static int automatic(void)
     static atomic_flag warned = ATOMIC_FLAG_INIT;
     char reason[512] = "no GPU found";
     const int count = cufilter_device_count();
-    int chosen;
+    int chosen = CUFILTER_DEVICE_CPU;
     for (int device = 0; device < count; ++device)
         if (use_index(device, &chosen) == CUFILTER_OK)
             return chosen;
