@@ -23,6 +23,6 @@ expect(2 "unexpected argument 'cpu'" cpu)
 set(ENV{CUFILTER_DEVICE} cpu)
 expect(0 "backend +CPU.*because +CUFILTER_DEVICE=cpu")
 set(ENV{CUFILTER_DEVICE} 997)
-expect(1 "backend +none: .*997")
+expect(1 "backend +none: [^\n]*(997|CUDA)") # without a driver, no index is looked at
 set(ENV{CUFILTER_DEVICE} "")
 expect(1 "FAILED: " --selftest --device=997)
