@@ -22,10 +22,7 @@ int output_multiple(const fir_settings& settings)
 batch_buffers::batch_buffers(block& block, const fir_settings& settings)
     : d_multiple(output_multiple(settings))
 {
-    if (d_multiple == 0)
-        return;
-    block.set_min_output_buffer(0, 2L * d_multiple);
-    block.set_output_multiple(d_multiple);
+    stopped(block);
 }
 
 void batch_buffers::started(block& block) const
@@ -36,12 +33,8 @@ void batch_buffers::started(block& block) const
 
 void batch_buffers::stopped(block& block) const
 {
-    if (d_multiple == 0)
-        return;
-    block.set_output_multiple(d_multiple);
-    /* GNU Radio before 3.10.7 writes the size it allocated there, and the next start()
-     * would take that for a wish of the user's and ignore ours. */
-    block.set_max_output_buffer(0, -1);
+    if (d_multiple != 0)
+        block.set_output_multiple(d_multiple);
 }
 
 } // namespace cufilter

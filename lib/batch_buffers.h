@@ -9,10 +9,10 @@
 namespace gr {
 namespace cufilter {
 
-/* A block cannot size its neighbour's output buffer, but the runtime does, from the
- * output multiple that the block has while buffers are made. In the running graph a
- * multiple would hold items back and lose the last ones of a finite stream, so there it
- * is 1 again. */
+/* A block cannot size its neighbour's output buffer, but the runtime does: it makes that
+ * one and the block's own large enough for two of the output multiples that the block has
+ * while buffers are made. In the running graph a multiple would hold items back and lose
+ * the last ones of a finite stream, so there it is 1. */
 class batch_buffers
 {
 public:
