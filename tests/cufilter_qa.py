@@ -8,6 +8,7 @@ there is none exits with 77 (skipped).
 
 import os
 import sys
+import time
 import unittest
 
 import numpy as np
@@ -100,6 +101,15 @@ def run(block, x, kinds, tags=(), max_noutput_items=None):
     import pmt
     return y, [(t.offset, pmt.symbol_to_string(t.key), pmt.to_python(t.value))
                for t in sink.tags()]
+
+
+def wait_until(condition, seconds=20):
+    """A first call on a GPU may take a while; what never comes is a failure."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("nothing came in %g s" % seconds)
+        time.sleep(0.01)
 
 
 class TestCase(unittest.TestCase):

@@ -3,7 +3,7 @@
 """
 Rates of filters in a flowgraph: null_source -> head -> X -> null_sink.
 
-X is blocks.copy, the stock fft_filter, and cufilter's on the CPU and on the GPUs asked for,
+X is blocks.copy, the stock fft_filter, and cufilter's on the CPU and on each GPU named,
 with GNU Radio's default buffers and with batch_items. The runs of all X take turns, and
 each line gives the median rate of its runs in million items a second and its ratio to the
 median of blocks.copy beside it: default buffers to copy with default buffers, and batches

@@ -145,8 +145,8 @@ class FirFilter(TestCase):
                     self.assertLessEqual(decibels, high)
 
     def test_not_finite_items(self):
-        """A NaN leaves no trace once it is out of reach."""
-        for n_taps, reach in ((5, 5), (301, 8192)):
+        """A NaN leaves no trace once it and its transform are gone."""
+        for n_taps in (5, 301):
             x = random_items(self.rng, "f", 40000)
             x[10000] = np.nan
             taps = random_taps(self.rng, "f", n_taps)
@@ -155,7 +155,7 @@ class FirFilter(TestCase):
             clean[10000] = 0
             expected = convolve(clean, taps)
             self.assertTrue(np.all(np.isnan(y[10000:10000 + n_taps])))
-            after = 10000 + n_taps - 1 + reach
+            after = 10000 + n_taps - 1 + 8192
             self.assert_close(y[after:], expected[after:])
 
     def test_arguments_taken_as_stock_takes_them(self):

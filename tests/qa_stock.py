@@ -10,7 +10,7 @@ from gnuradio import blocks, gr
 from gnuradio import cufilter as filter
 from gnuradio.cufilter import firdes
 from cufilter_qa import (FFT_KINDS, FIR_KINDS, Feeder, TestCase, convolve, main,
-                         random_items, random_taps, rms, run, stock)
+                         random_items, random_taps, run, stock)
 
 REPLACED = (["fft_filter_" + kind for kind in FFT_KINDS] +
             ["fir_filter_" + kind for kind in FIR_KINDS])
