@@ -113,6 +113,20 @@ void cpu_gather(const struct cpu_source* source, int64_t from, size_t count, flo
     }
 }
 
+const float* cpu_view(const struct cpu_source* source, int64_t from, size_t count,
+                      float* dst)
+{
+    const struct fir_spec* const spec = &source->stream->spec;
+    const bool as_is = spec->in_size == cpu_parts(spec) * sizeof(float);
+    if (as_is && from >= 0 && (size_t)from + count <= source->n_in) {
+        float* const items = (float*)source->x + (size_t)from * cpu_parts(spec);
+        if (fftwf_alignment_of(items) == 0)
+            return items;
+    }
+    cpu_gather(source, from, count, dst);
+    return dst;
+}
+
 void cpu_gather_double(const struct cpu_source* source, int64_t from, size_t count,
                        double* dst)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Direct form on the CPU: y[i] = sum_k h[k] x[first + i D - k] as written.
  *
- * Without decimation, tiles of outputs share each tap; with it, each wanted output is a
- * VOLK dot product. An output is summed in the same order wherever it lies in a call, so
- * that any segmentation gives the same bits, and a NaN reaches only the windows that hold
- * it. */
+ * Tiles of outputs share each tap, and under a decimation of few taps all but every D-th
+ * are thrown away; else each wanted output is a VOLK dot product. An output is summed in
+ * the same order wherever it lies in a call, so that any segmentation gives the same
+ * bits, and a NaN reaches only the windows that hold it. */
 #include "fir_cpu_internal.h"
 
 #include <stdlib.h>
@@ -41,6 +41,29 @@ void cpu_direct_free(struct cpu_direct* plan)
 /* Beyond this, the tiles' sums in float lose accuracy. */
 #define TILED_MAX_TAPS 1024
 
+/* ns an input item. Measured like cpu_fft_cost(): a multiply-add of a tile takes 0.5 ns a
+ * vector, a call of a dot product 8 ns. */
+static double tiled_cost(const struct fir_spec* spec, size_t n_taps)
+{
+    const double sums = (double)(cpu_parts(spec) * (spec->complex_taps ? 2 : 1));
+    if (n_taps > TILED_MAX_TAPS)
+        return 1e30;
+    return 0.35 + 0.5 * (double)n_taps * sums / cpu_simd()->lanes;
+}
+
+static double dots_cost(const struct fir_spec* spec, size_t n_taps)
+{
+    const double sums = (double)(cpu_parts(spec) * (spec->complex_taps ? 2 : 1));
+    const double M = (double)n_taps;
+    return (8.0 + 0.055 * M * sums + 10.0 * M / DOT_TAPS) / (double)spec->decimation;
+}
+
+double cpu_direct_cost(const struct fir_spec* spec, size_t n_taps)
+{
+    const double tiled = tiled_cost(spec, n_taps), dots = dots_cost(spec, n_taps);
+    return tiled < dots ? tiled : dots;
+}
+
 enum cufilter_status cpu_direct_make(struct cpu_direct** out, const struct fir_spec* spec,
                                      const struct fir_design* design)
 {
@@ -50,7 +73,7 @@ enum cufilter_status cpu_direct_make(struct cpu_direct** out, const struct fir_s
     if (!plan)
         goto fail;
     *plan = (struct cpu_direct){.spec = *spec, .n_taps = M, .parts = parts};
-    plan->tiled = spec->decimation == 1 && M <= TILED_MAX_TAPS;
+    plan->tiled = tiled_cost(spec, M) <= dots_cost(spec, M);
     plan->span = M - 1 + (spec->decimation < 8 ? 8 : 1) * PASS_OUTPUTS;
     plan->x = cufilter_alloc((plan->span * parts + 2 * CPU_TILE) * sizeof *plan->x);
     plan->y = cufilter_alloc((plan->span * parts + 2 * CPU_TILE) * sizeof *plan->y);
@@ -77,14 +100,17 @@ fail:
 static void run_tiled(struct cpu_direct* plan, const struct cpu_job* job)
 {
     const int64_t reach = (int64_t)plan->n_taps - 1;
+    const size_t D = plan->spec.decimation;
+    const size_t a_pass = 1 + (PASS_OUTPUTS - 1) / D;
     unsigned char* y = job->y;
-    for (size_t i = 0; i < job->n_out; i += PASS_OUTPUTS) {
-        const size_t n = job->n_out - i < PASS_OUTPUTS ? job->n_out - i : PASS_OUTPUTS;
-        cpu_gather(&job->source, job->first + (int64_t)i - reach, (size_t)reach + n,
-                   plan->x);
-        cpu_simd()->fir(plan->y, n, plan->x, plan->parts, plan->gr, plan->gi,
+    for (size_t i = 0; i < job->n_out; i += a_pass) {
+        const size_t n = job->n_out - i < a_pass ? job->n_out - i : a_pass;
+        const size_t span = (n - 1) * D + 1;
+        cpu_gather(&job->source, job->first + (int64_t)(i * D) - reach,
+                   (size_t)reach + span, plan->x);
+        cpu_simd()->fir(plan->y, span, plan->x, plan->parts, plan->gr, plan->gi,
                         plan->n_taps);
-        cpu_store(&plan->spec, y, plan->y, n, 1);
+        cpu_store(&plan->spec, y, plan->y, n, D);
         y += n * plan->spec.out_size;
     }
 }
@@ -140,15 +166,4 @@ void cpu_direct_run(struct cpu_direct* plan, const struct cpu_job* job)
         run_tiled(plan, job);
     else
         run_dots(plan, job);
-}
-
-/* Measured like cpu_fft_cost(): a multiply-add of a tile takes 0.5 ns a vector. */
-double cpu_direct_cost(const struct fir_spec* spec, size_t n_taps)
-{
-    const double M = (double)n_taps, parts = (double)cpu_parts(spec);
-    const double tap_sums = spec->complex_taps ? 2.0 : 1.0;
-    if (spec->decimation == 1 && n_taps <= TILED_MAX_TAPS)
-        return 0.35 + 0.5 * M * parts * tap_sums / cpu_simd()->lanes;
-    return (8.0 + 0.055 * M * parts * tap_sums + 10.0 * M / DOT_TAPS) /
-           (double)spec->decimation;
 }

@@ -110,7 +110,8 @@ const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads)
     return fft;
 }
 
-void cpu_fft_forward(const struct cpu_fft* fft, float* time, float* bins)
+/* FFTW leaves the input of a complex transform out of place as it is. */
+void cpu_fft_forward(const struct cpu_fft* fft, const float* time, float* bins)
 {
     fftwf_execute_dft(fft->forward, (fftwf_complex*)time, (fftwf_complex*)bins);
     if (fft->real)

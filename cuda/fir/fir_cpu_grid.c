@@ -394,8 +394,9 @@ static void transform_block(struct cpu_grid* plan, const struct cpu_level* level
                             float* bins)
 {
     const int64_t block = (int64_t)level->block;
-    cpu_gather(source, zero + (j - 1) * block, 2 * level->block, plan->time);
-    cpu_fft_forward(level->fft, plan->time, bins);
+    cpu_fft_forward(
+        level->fft,
+        cpu_view(source, zero + (j - 1) * block, 2 * level->block, plan->time), bins);
 }
 
 /* Brings the delay line up to input block j. */
@@ -527,9 +528,10 @@ static const float* run_stage(struct cpu_grid* plan, const struct cpu_source* so
 {
     int64_t start;
     const struct cpu_stage* const stage = stage_for(plan, piece, &start);
-    cpu_gather(source, piece->zero + start - (int64_t)stage->lead, stage->fft->n,
-               plan->time);
-    cpu_fft_forward(stage->fft, plan->time, plan->bins);
+    cpu_fft_forward(stage->fft,
+                    cpu_view(source, piece->zero + start - (int64_t)stage->lead,
+                             stage->fft->n, plan->time),
+                    plan->bins);
     cpu_simd()->multiply(plan->bins, stage->response, plan->bins, stage->fft->bins);
     invert(plan, stage->fft, stage->out, plan->bins, plan->time);
     const size_t offset = stage->lead + (size_t)(piece->t - start);

@@ -61,7 +61,7 @@ const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads);
 
 /* Buffers come from cufilter_alloc() and hold cpu_fft_floats() floats. */
 size_t cpu_fft_floats(const struct cpu_fft* fft);
-void cpu_fft_forward(const struct cpu_fft* fft, float* time, float* bins);
+void cpu_fft_forward(const struct cpu_fft* fft, const float* time, float* bins);
 void cpu_fft_inverse(const struct cpu_fft* fft, float* bins, float* time);
 
 /* The bins of h[from .. from + count - 1] (double re, im), scaled so that forward,
@@ -109,6 +109,10 @@ struct cpu_source {
 
 /* dst = x[from .. from + count - 1] in work format; zeros from n_in on. */
 void cpu_gather(const struct cpu_source* source, int64_t from, size_t count, float* dst);
+/* The same without a copy where the items lie in the call as a transform takes them, else
+ * gathered in dst. */
+const float* cpu_view(const struct cpu_source* source, int64_t from, size_t count,
+                      float* dst);
 void cpu_gather_double(const struct cpu_source* source, int64_t from, size_t count,
                        double* dst);
 
