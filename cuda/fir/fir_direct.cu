@@ -76,7 +76,7 @@ __host__ __device__ constexpr int unit()
     return Q + 16 / (int)sizeof(Item);
 }
 template <class Item>
-__device__ __forceinline__ int place(int i)
+__host__ __device__ __forceinline__ constexpr int place(int i)
 {
     return i / Q * unit<Item>() + i % Q;
 }
@@ -112,29 +112,78 @@ __device__ __forceinline__ void write_items(Item* p, const Item* v)
 }
 
 /* Fills rows 0 .. rows-1 of the tile with the phases from p0 on: column c, row p holds
- * x[first + (m0 + c) D - p0 - p]. Columns from `fresh` on are new in this block. */
-template <class Item, class X>
-__device__ void load_tile(X* tile, const fir_stream& s, int64_t m0, int columns,
-                          int fresh, int p0, int rows, int row_size)
+ * x[first + (m0 + c) D - p0 - p]. Columns from `fresh` on are new in this block. A thread
+ * asks for 8 samples before it stores the first. */
+template <bool INSIDE, class Item, class X>
+__device__ __forceinline__ void load_tile(X* tile, const fir_stream& s, int64_t n0,
+                                          int columns, int fresh, int rows, int row_size)
 {
-    const int64_t D = s.decimation, n0 = s.first + m0 * D - p0 - (rows - 1);
-    const bool inside = n0 >= 0 && n0 + (columns - 1) * D + rows <= s.end;
+    constexpr int batch = 8;
+    const int64_t D = s.decimation;
     const int count = columns * rows, step_c = threads / rows, step_r = threads % rows;
     int c = threadIdx.x / rows, r = threadIdx.x % rows;
-#pragma unroll 4
-    for (int e = threadIdx.x; e < count; e += threads) {
-        const int64_t n = n0 + c * D + r;
-        const Item x = inside ? load_once((const Item*)s.x + n) : fetch<Item>(s, n);
-        if constexpr (sizeof(Item) == 8)
-            tile[(rows - 1 - r) * row_size + place<X>(c)] = x;
-        else
-            tile[(rows - 1 - r) * row_size + place<X>(c)] = (X)x;
-        if (s.append && c >= fresh)
-            append<Item>(s, n, x);
-        c += step_c, r += step_r;
-        if (r >= rows)
-            r -= rows, ++c;
+    for (int e0 = threadIdx.x; e0 < count; e0 += batch * threads) {
+        Item x[batch];
+        int at[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b) {
+            const int64_t n = n0 + c * D + r;
+            if (e0 + b * threads < count) {
+                x[b] = INSIDE ? load_once((const Item*)s.x + n) : fetch<Item>(s, n);
+                if (!INSIDE && s.append && c >= fresh)
+                    append<Item>(s, n, x[b]);
+            }
+            at[b] = (rows - 1 - r) * row_size + place<X>(c);
+            c += step_c, r += step_r;
+            if (r >= rows)
+                r -= rows, ++c;
+        }
+#pragma unroll
+        for (int b = 0; b < batch; ++b)
+            if (e0 + b * threads < count) {
+                if constexpr (sizeof(Item) == 8)
+                    tile[at[b]] = x[b];
+                else
+                    tile[at[b]] = (X)x[b];
+            }
     }
+}
+
+/* The same for D = 1 well inside the call. */
+template <class Item, class X>
+__device__ __forceinline__ void load_line(X* tile, const Item* x, int columns)
+{
+    constexpr int batch = 8;
+    for (int c0 = threadIdx.x; c0 < columns; c0 += batch * threads) {
+        Item v[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b)
+            if (c0 + b * threads < columns)
+                v[b] = load_once(x + c0 + b * threads);
+        X* t = tile + place<X>(c0);
+#pragma unroll
+        for (int b = 0; b < batch; ++b)
+            if (c0 + b * threads < columns) {
+                if constexpr (sizeof(Item) == 8)
+                    t[place<X>(b * threads)] = v[b];
+                else
+                    t[place<X>(b * threads)] = (X)v[b];
+            }
+    }
+}
+
+template <class Item, class X>
+__device__ __forceinline__ void load_tile(X* tile, const fir_stream& s, int64_t m0,
+                                          int columns, int fresh, int p0, int rows,
+                                          int row_size)
+{
+    const int64_t D = s.decimation, n0 = s.first + m0 * D - p0 - (rows - 1);
+    if (s.append || n0 < 0 || n0 + (columns - 1) * D + rows > s.end)
+        load_tile<false, Item>(tile, s, n0, columns, fresh, rows, row_size);
+    else if (D == 1)
+        load_line(tile, (const Item*)s.x + n0, columns);
+    else
+        load_tile<true, Item>(tile, s, n0, columns, fresh, rows, row_size);
 }
 
 /* acc[i] += sum_r taps[r] x[i - r], x[0] at the head of unit `x` of a row. Sums of up to

@@ -23,13 +23,6 @@ using zd = std::complex<double>;
 constexpr double pi = 3.14159265358979323846;
 constexpr double short_call = 4096, long_call = 1 << 24; /* items */
 
-struct table {
-    const fused_shape* shape = nullptr;
-    int overlap_rows = 0;
-    const void* kernel = nullptr;
-    float4* memory = nullptr; /* H, then the twiddles */
-    const float4* H = nullptr;
-    const float4* tw[4] = {};
 };
 
 enum fused_io io_of(const struct fir_spec* spec)
@@ -47,59 +40,62 @@ bool real_stream(const struct fir_spec* spec)
     return spec->type == CUFILTER_FIR_FFF || spec->type == CUFILTER_FIR_FSF;
 }
 
-/* The kernel for a filter, and its overlap in rows; nullptr where the filter is too long
- * for the shape: below half a window the next larger transform, or cuFFT, is faster. */
-const void* kernel_for(const fused_shape& s, const struct fir_spec* spec, size_t n_taps,
-                       int* rows)
+/* What a shape offers to a filter; `kernel` is nullptr where the filter is too long for
+ * it: below half a window the next larger transform, or cuFFT, is faster. */
+struct offer {
+    const fused_shape* shape = nullptr;
+    const void* kernel = nullptr;
+    int rows = 0;       /* of overlap */
+    double outputs = 0; /* a window, or pair of windows, at decimation 1 */
+    double rate = 0;    /* of windows, a us */
+};
+
+offer offer_of(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
 {
     const enum fused_io io = io_of(spec);
+    offer o;
     if (n_taps > (size_t)s.N / 2 + 1)
-        return nullptr;
-    *rows = (int)((n_taps - 1 + s.T - 1) / s.T);
+        return o;
+    o.shape = &s;
+    o.rows = (int)((n_taps - 1 + s.T - 1) / s.T);
+    const fused_kernel* k = s.kernels;
     if (io == FUSED_ANY)
-        return s.any;
-    for (int i = 0; i < s.n_kernels; ++i)
-        if (s.kernels[i].overlap_rows >= *rows) {
-            *rows = s.kernels[i].overlap_rows;
-            return s.kernels[i].kernel[io];
+        o.kernel = s.any;
+    for (; !o.kernel && k < s.kernels + s.n_kernels; ++k)
+        if (k->overlap_rows >= o.rows) {
+            o.rows = k->overlap_rows;
+            o.kernel = k->kernel[io];
+            o.rate = k->rate[io] * 1e3;
         }
-    return nullptr;
-}
-
-/* The forced size, or any; what the current device can run. */
-bool usable(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
-{
-    int device = 0, limit = 0, rows = 0;
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
-            cudaSuccess)
-        return false;
-    return s.shared <= limit && kernel_for(s, spec, n_taps, &rows) &&
-           (spec->fft_size == 0 || spec->fft_size == (size_t)s.N);
+    o.outputs = (double)(s.P - o.rows) * s.T * (real_stream(spec) ? 2 : 1);
+    o.rate = io == FUSED_ANY ? s.points_ns * 1e3 / s.N : o.rate / o.outputs;
+    return o;
 }
 
 /* us for a call of n items */
-double predicted_us(const fused_shape& s, const struct fir_spec* spec, size_t n_taps,
-                    double n)
+double predicted_us(const offer& o, double n)
 {
-    int rows = 0;
-    kernel_for(s, spec, n_taps, &rows);
-    const double outputs = (double)(s.P - rows) * s.T * (real_stream(spec) ? 2 : 1);
-    const double windows = std::ceil(n / outputs);
-    return s.latency_us + windows * s.N / (s.points_ns * 1e3);
+    return o.shape->latency_us + std::ceil(n / o.outputs) / o.rate;
 }
 
-const fused_shape* best_shape(const struct fir_spec* spec, size_t n_taps, double n)
+/* What the current device can run of the forced size, or of all. */
+offer best_offer(const struct fir_spec* spec, size_t n_taps, double n)
 {
-    const fused_shape* best = nullptr;
+    offer best;
+    int device = 0, limit = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+            cudaSuccess)
+        return best;
     for (int i = 0; i < n_fused_shapes_two + n_fused_shapes_three; ++i) {
         const fused_shape& s = i < n_fused_shapes_two
                                    ? fused_shapes_two[i]
                                    : fused_shapes_three[i - n_fused_shapes_two];
-        if (usable(s, spec, n_taps) &&
-            (!best ||
-             predicted_us(s, spec, n_taps, n) < predicted_us(*best, spec, n_taps, n)))
-            best = &s;
+        if (s.shared > limit || (spec->fft_size != 0 && spec->fft_size != (size_t)s.N))
+            continue;
+        const offer o = offer_of(s, spec, n_taps);
+        if (o.kernel && (!best.kernel || predicted_us(o, n) < predicted_us(best, n)))
+            best = o;
     }
     return best;
 }
@@ -198,19 +194,24 @@ void twiddle_tables(const fused_shape& s, std::vector<float4> tw[4])
         put_twiddle(tw[3], t, s.T, s.R1, t, s.N);
 }
 
-enum cufilter_status make_table(table* t, const fused_shape* shape,
-                                const struct fir_spec* spec,
+struct table {
+    offer use;
+    float4* memory = nullptr; /* H, then the twiddles */
+    const float4* H = nullptr;
+    const float4* tw[4] = {};
+};
+
+enum cufilter_status make_table(table* t, const offer& use,
                                 const struct fir_design* design)
 {
-    std::vector<float4> all = response_table(*shape, design), tw[4];
-    twiddle_tables(*shape, tw);
+    std::vector<float4> all = response_table(*use.shape, design), tw[4];
+    twiddle_tables(*use.shape, tw);
     size_t offset[4];
     for (int i = 0; i < 4; ++i) {
         offset[i] = all.size();
         all.insert(all.end(), tw[i].begin(), tw[i].end());
     }
-    t->shape = shape;
-    t->kernel = kernel_for(*shape, spec, design->n_taps, &t->overlap_rows);
+    t->use = use;
     CUFILTER_TRY_CUDA(cudaMalloc((void**)&t->memory, all.size() * sizeof(float4)));
     CUFILTER_TRY_CUDA(cudaMemcpyAsync(t->memory, all.data(), all.size() * sizeof(float4),
                                       cudaMemcpyHostToDevice, cudaStreamPerThread));
@@ -219,7 +220,7 @@ enum cufilter_status make_table(table* t, const fused_shape* shape,
     for (int i = 0; i < 4; ++i)
         t->tw[i] = t->memory + offset[i];
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-        t->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape->shared));
+        use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, use.shape->shared));
     return CUFILTER_OK;
 }
 
@@ -234,16 +235,16 @@ struct fir_fused {
 bool fir_fused_supports(const struct fir_spec* spec, size_t n_taps)
 {
     return n_taps >= 1 && spec->decimation <= INT32_MAX &&
-           best_shape(spec, n_taps, long_call) != nullptr;
+           best_offer(spec, n_taps, long_call).kernel != nullptr;
 }
 
 enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_spec* spec,
                                     const struct fir_design* design)
 {
     *plan = nullptr;
-    const fused_shape* shapes[2] = {best_shape(spec, design->n_taps, long_call),
-                                    best_shape(spec, design->n_taps, short_call)};
-    if (!shapes[0])
+    const offer offers[2] = {best_offer(spec, design->n_taps, long_call),
+                             best_offer(spec, design->n_taps, short_call)};
+    if (!offers[0].kernel)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: %zu taps with fft_size %zu exceed the fused kernels of "
                              "this GPU",
@@ -254,8 +255,8 @@ enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_sp
     enum cufilter_status status = CUFILTER_OK;
     try {
         for (int i = 0; i < 2 && status == CUFILTER_OK; ++i)
-            if (i == 0 || shapes[1] != shapes[0])
-                status = make_table(&f->tables[i], shapes[i], spec, design);
+            if (i == 0 || offers[1].shape != offers[0].shape)
+                status = make_table(&f->tables[i], offers[i], design);
     } catch (const std::bad_alloc&) {
         status = cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", __func__);
     }
@@ -270,10 +271,7 @@ enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_sp
 static const table* table_for(const struct fir_fused* plan, double n)
 {
     const table *a = &plan->tables[0], *b = &plan->tables[1];
-    return b->shape && predicted_us(*b->shape, &plan->spec, plan->n_taps, n) <
-                           predicted_us(*a->shape, &plan->spec, plan->n_taps, n)
-               ? b
-               : a;
+    return b->use.kernel && predicted_us(b->use, n) < predicted_us(a->use, n) ? b : a;
 }
 
 enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
@@ -281,14 +279,14 @@ enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
 {
     const int64_t n = launch->end - launch->begin;
     const table* t = table_for(plan, (double)n);
-    const fused_shape& shape = *t->shape;
+    const fused_shape& shape = *t->use.shape;
     fused_args args{};
     args.s = make_fir_stream(&plan->spec, plan->n_taps, launch);
     args.type = plan->spec.type;
-    args.overlap_rows = t->overlap_rows;
+    args.overlap_rows = t->use.rows;
     args.H = t->H;
     std::copy(t->tw, t->tw + 4, args.tw);
-    const int64_t group = (int64_t)(shape.P - t->overlap_rows) * shape.T *
+    const int64_t group = (int64_t)(shape.P - t->use.rows) * shape.T *
                           (real_stream(&plan->spec) ? 2 : 1) * shape.groups;
     const int64_t blocks = (n + group - 1) / group;
     if (n <= 0 || blocks > INT32_MAX)
@@ -296,7 +294,7 @@ enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
                              "%s: a launch takes 1 to %lld items, not %lld", __func__,
                              (long long)(group * INT32_MAX), (long long)n);
     void* parameters[] = {&args};
-    CUFILTER_TRY_CUDA(cudaLaunchKernel(t->kernel, dim3((unsigned)blocks),
+    CUFILTER_TRY_CUDA(cudaLaunchKernel(t->use.kernel, dim3((unsigned)blocks),
                                        dim3(shape.threads), parameters, shape.shared,
                                        launch->stream));
     return CUFILTER_OK;
@@ -314,8 +312,8 @@ void fir_fused_free(struct fir_fused* plan)
 int fir_fused_describe(const struct fir_fused* plan, char* text, size_t size)
 {
     const table *a = &plan->tables[0], *b = &plan->tables[1];
-    if (!b->shape)
-        return std::snprintf(text, size, "fused overlap-save, FFT %d", a->shape->N);
+    if (!b->use.kernel)
+        return std::snprintf(text, size, "fused overlap-save, FFT %d", a->use.shape->N);
     return std::snprintf(text, size, "fused overlap-save, FFT %d (short calls: %d)",
-                         a->shape->N, b->shape->N);
+                         a->use.shape->N, b->use.shape->N);
 }

@@ -430,6 +430,7 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
 struct fused_kernel {
     int overlap_rows;
     const void* kernel[2]; /* FUSED_COMPLEX, FUSED_REAL */
+    float rate[2];         /* measured: input samples a ns, long calls, H200 */
 };
 struct fused_shape {
     int N, P, T, groups, threads, shared;
@@ -437,7 +438,7 @@ struct fused_shape {
     const fused_kernel* kernels; /* in rising overlap */
     int n_kernels;
     const void* any;
-    float points_ns;  /* measured: points of the windows a ns, long calls, H200 */
+    float points_ns;  /* measured with `any`: points of the windows a ns */
     float latency_us; /* measured: one short launch */
 };
 
