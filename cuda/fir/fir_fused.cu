@@ -23,8 +23,6 @@ using zd = std::complex<double>;
 constexpr double pi = 3.14159265358979323846;
 constexpr double short_call = 4096, long_call = 1 << 24; /* items */
 
-};
-
 enum fused_io io_of(const struct fir_spec* spec)
 {
     if (spec->decimation == 1 &&
