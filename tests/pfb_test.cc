@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Channelizer and synthesizer through the C API, on the CPU or a GPU:
- *     pfb_test [--device cpu|INDEX] [--seconds S]
- * S is how long setters work beside process(). Exits with 77 where the GPU is not there.
- */
+ *     pfb_test [--device cpu|INDEX] [SUITE[::TEST]]
+ * CUFILTER_TEST_SECONDS is how long setters work beside process(), 1 by default. */
 #include <cufilter/cufilter.h>
 
 #include "pfb_reference.h"
+#include "runner.h"
 
 #include <cppunit/extensions/HelperMacros.h>
-#include <cppunit/extensions/TestFactoryRegistry.h>
-#include <cppunit/ui/text/TestRunner.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -28,7 +25,6 @@ namespace {
 constexpr double accuracy = 5e-7;     /* against float64 */
 constexpr double segmentation = 2e-7; /* between any two ways to cut a stream */
 
-int device = CUFILTER_DEVICE_CPU;
 double seconds = 1;
 
 const cf poison(-12345.678f, 98765.4f);
@@ -124,7 +120,7 @@ public:
         cufilter_pfb_defaults(&config, K);
         complex_taps_ = options.complex_taps || is_complex(h);
         const std::vector<float> taps = flat(h, complex_taps_);
-        config.device = device;
+        config.device = runner::device();
         config.decimation = R;
         config.taps = taps.data();
         config.n_taps = h.size();
@@ -198,7 +194,7 @@ public:
         complex_taps_ = options.complex_taps || is_complex(h);
         const std::vector<float> taps = flat(h, complex_taps_);
         const size_t P = twox ? 2 * K : K;
-        config.device = device;
+        config.device = runner::device();
         config.taps = taps.data();
         config.n_taps = h.size();
         config.complex_taps = complex_taps_;
@@ -815,11 +811,12 @@ public:
         const int length = cufilter_pfb_describe(b.get(), text, sizeof text);
         const std::string line = text;
         CPPUNIT_ASSERT_EQUAL(static_cast<size_t>(length), line.size());
-        for (const char* word : {device < 0 ? "CPU" : "GPU", "20 channels",
+        for (const char* word : {runner::device() < 0 ? "CPU" : "GPU", "20 channels",
                                  "decimation 14", "336 taps", "3 outputs"})
             require(line.find(word) != std::string::npos, say(line, "lacks", word));
-        CPPUNIT_ASSERT_EQUAL(device, cufilter_pfb_get_device(b.get()));
-        CPPUNIT_ASSERT((cufilter_pfb_get_stream(b.get()) == nullptr) == (device < 0));
+        CPPUNIT_ASSERT_EQUAL(runner::device(), cufilter_pfb_get_device(b.get()));
+        CPPUNIT_ASSERT((cufilter_pfb_get_stream(b.get()) == nullptr) ==
+                       (runner::device() < 0));
     }
 
     void bad_config()
@@ -828,7 +825,7 @@ public:
         struct cufilter_pfb_config good;
         cufilter_pfb_defaults(&good, 5);
         CPPUNIT_ASSERT_EQUAL(CUFILTER_DEVICE_AUTO, good.device);
-        good.device = device;
+        good.device = runner::device();
         good.taps = taps.data();
         good.n_taps = taps.size();
         cufilter_pfb* b = reinterpret_cast<cufilter_pfb*>(&good);
@@ -1193,7 +1190,7 @@ public:
         const std::vector<float> taps(30, 0.5f);
         struct cufilter_pfb_synth_config good;
         cufilter_pfb_synth_defaults(&good, 5, 1);
-        good.device = device;
+        good.device = runner::device();
         good.taps = taps.data();
         good.n_taps = taps.size();
         cufilter_pfb_synth* b = nullptr;
@@ -1349,21 +1346,7 @@ CPPUNIT_TEST_SUITE_REGISTRATION(helpers_test);
 
 int main(int argc, char** argv)
 {
-    std::string test;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!std::strcmp(argv[i], "--device"))
-            device = std::strcmp(argv[i + 1], "cpu") ? std::atoi(argv[i + 1])
-                                                     : CUFILTER_DEVICE_CPU;
-        if (!std::strcmp(argv[i], "--seconds"))
-            seconds = std::atof(argv[i + 1]);
-        if (!std::strcmp(argv[i], "--test"))
-            test = argv[i + 1];
-    }
-    struct cufilter_device_info info;
-    if (device >= 0 &&
-        (cufilter_device_get_info(device, &info) != CUFILTER_OK || !info.usable))
-        return 77;
-    CppUnit::TextUi::TestRunner runner;
-    runner.addTest(CppUnit::TestFactoryRegistry::getRegistry().makeTest());
-    return runner.run(test) ? 0 : 1;
+    if (const char* const text = std::getenv("CUFILTER_TEST_SECONDS"))
+        seconds = std::atof(text);
+    return runner::run(argc, argv);
 }
