@@ -108,11 +108,16 @@ static bool exists(const char* path)
     return stat(path, &info) == 0;
 }
 
+static void end_line(enum info_colour colour, const char* text)
+{
+    info_coloured(colour, "%s", text);
+    putchar('\n');
+}
+
 static void print_remedy(const char* text)
 {
     printf("  %-10s ", "remedy");
-    info_coloured(INFO_NOTE, "%s", text);
-    putchar('\n');
+    end_line(INFO_NOTE, text);
 }
 
 static void print_module(const struct answer* answer)
@@ -120,21 +125,22 @@ static void print_module(const struct answer* answer)
     const char* folder = CUFILTER_INFO_PYTHON_DIR "/gnuradio/cufilter";
     printf("  %-10s %s  ", "module", folder);
     if (!exists(folder)) {
-        info_coloured(INFO_BAD, "not installed\n");
+        end_line(INFO_BAD, "not installed");
         print_remedy(install_command);
     } else if (answer->python_path[0] != '1') {
-        info_coloured(INFO_BAD, "not on Python's path\n");
+        end_line(INFO_BAD, "not on Python's path");
         print_remedy("export PYTHONPATH=" CUFILTER_INFO_PYTHON_DIR
                      "${PYTHONPATH:+:$PYTHONPATH}");
     } else if (answer->import_error[0]) {
-        info_coloured(INFO_BAD, "import fails\n");
+        end_line(INFO_BAD, "import fails");
         printf("  %-10s %s\n", "", answer->import_error);
         if (strstr(answer->import_error, "shared object"))
             print_remedy("sudo ldconfig");
     } else if (strcmp(answer->imported, folder) != 0) {
-        info_coloured(INFO_NOTE, "hidden by %s\n", answer->imported);
+        printf("hidden by ");
+        end_line(INFO_NOTE, answer->imported);
     } else {
-        info_coloured(INFO_GOOD, "imports\n");
+        end_line(INFO_GOOD, "imports");
     }
 }
 
@@ -142,14 +148,14 @@ static void print_blocks(const struct answer* answer)
 {
     printf("  %-10s %s  ", "GRC blocks", CUFILTER_INFO_GRC_DIR);
     if (!exists(CUFILTER_INFO_GRC_DIR "/cufilter.tree.yml")) {
-        info_coloured(INFO_BAD, "not installed\n");
+        end_line(INFO_BAD, "not installed");
         print_remedy(install_command);
     } else if (answer->grc_path[0] != '1') {
-        info_coloured(INFO_BAD, "not on GRC's path\n");
+        end_line(INFO_BAD, "not on GRC's path");
         print_remedy("export GRC_BLOCKS_PATH=" CUFILTER_INFO_GRC_DIR
                      "${GRC_BLOCKS_PATH:+:$GRC_BLOCKS_PATH}");
     } else {
-        info_coloured(INFO_GOOD, "on GRC's path\n");
+        end_line(INFO_GOOD, "on GRC's path");
     }
 }
 
@@ -158,7 +164,7 @@ void info_print_gnuradio(void)
     struct answer answer;
     info_title("GNU Radio");
     if (!ask_python(&answer)) {
-        info_coloured(INFO_BAD, "  " CUFILTER_INFO_PYTHON " does not run\n");
+        end_line(INFO_BAD, "  " CUFILTER_INFO_PYTHON " does not run");
         return;
     }
     printf("  %-10s %s\n", "version",
