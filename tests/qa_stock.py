@@ -30,6 +30,7 @@ class Module(TestCase):
                     self.assertIs(mine, getattr(stock, name))
 
     def test_import_forms(self):
+        """And where no GPU can be seen: one warning from AUTO for all blocks."""
         program = """
 import gnuradio.cufilter
 from gnuradio import cufilter as filter
@@ -39,9 +40,10 @@ from gnuradio.cufilter.optfir import low_pass
 import gnuradio.cufilter.pfb
 assert filter.window.WIN_HAMMING == window.WIN_HAMMING
 assert len(firdes.low_pass(1, 1, 0.2, 0.1)) > 1
-print(fft_filter_ccc(1, [1]).device())
+print(fft_filter_ccc(1, [1]).device(), filter.fir_filter_fff(1, [1]).device())
 """
-        for environment in ({"CUDA_VISIBLE_DEVICES": ""}, {"CUFILTER_DEVICE": "cpu"}):
+        for environment, warnings in (({"CUDA_VISIBLE_DEVICES": ""}, 1),
+                                      ({"CUFILTER_DEVICE": "cpu"}, 0)):
             with self.subTest(environment=environment):
                 result = subprocess.run([sys.executable, "-c", program],
                                         env={**os.environ, "CUFILTER_DEVICE": "auto",
@@ -49,7 +51,9 @@ print(fft_filter_ccc(1, [1]).device())
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         text=True, timeout=120)
                 self.assertEqual(result.returncode, 0, result.stdout)
-                self.assertEqual(result.stdout.splitlines()[-1], "-1", result.stdout)
+                self.assertIn("-1 -1\n", result.stdout)
+                self.assertEqual(result.stdout.count("on the CPU"), warnings,
+                                 result.stdout)
 
     def test_methods_of_stock_are_there(self):
         for name in REPLACED:
