@@ -40,10 +40,9 @@ public:
      *                     sides are made that large. 0: GNU Radio's own size. Calls stay
      *                     as short as the stream makes them, so this adds no latency.
      *
-     * \throws std::invalid_argument An argument breaks a rule above, or `device` is no GPU
-     * that can be used.
-     * \throws std::runtime_error CUDA fails on a GPU asked for by number.
-     * \throws std::bad_alloc Memory of the host or of the GPU is exhausted.
+     * \throws std::invalid_argument a rule above is broken, or there is no such GPU
+     * \throws std::runtime_error    a GPU asked for by number fails
+     * \throws std::bad_alloc        memory of host or GPU is exhausted
      */
     static sptr make(int decimation, const std::vector<float>& taps, int nthreads = 1,
                      int device = CUFILTER_DEVICE_AUTO, int batch_items = 0);
