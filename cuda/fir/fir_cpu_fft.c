@@ -18,6 +18,11 @@
 
 /* Below this, waking threads costs more than a transform. */
 #define THREADS_MIN_POINTS 32768
+/* From here on, rows and columns beat one plan. */
+#define ROWS_MIN_POINTS 8192
+#define ROWS 128
+#define STRIP 16 /* columns at a time: two cache lines wide */
+#define MAX_COLUMNS 8192
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cpu_fft* floats;
@@ -37,70 +42,127 @@ size_t cpu_fft_floats(const struct cpu_fft* fft)
     return fft->real ? fft->n + 2 : 2 * fft->n;
 }
 
-/* -i exp(-i pi k / n), k = 0 .. n/2, and room for whole vectors. */
-static float* make_twist(size_t n)
+static size_t points_of(const struct cpu_fft* fft)
 {
-    float* const w = cufilter_alloc((n / 2 + 16) * 2 * sizeof *w);
-    for (size_t k = 0; w && k <= n / 2; ++k) {
-        const double angle = -M_PI * (double)k / (double)n;
-        w[2 * k] = (float)sin(angle);
-        w[2 * k + 1] = (float)-cos(angle);
+    return fft->real ? fft->n / 2 : fft->n;
+}
+
+static size_t place_of(const struct cpu_fft* fft, size_t bin)
+{
+    if (!fft->n_rows || bin >= points_of(fft))
+        return bin;
+    return bin % fft->n_rows * fft->n_columns + bin / fft->n_rows;
+}
+
+/* -i exp(-i pi k / points) for the bins that twist() meets, and room for whole vectors.
+ */
+static float* make_twist(const struct cpu_fft* fft)
+{
+    const size_t points = points_of(fft);
+    const size_t n =
+        fft->n_rows ? (fft->n_rows / 2 + 1) * fft->n_columns : points / 2 + 1;
+    float* const w = cufilter_alloc((n + 16) * 2 * sizeof *w);
+    for (size_t i = 0; w && i < n; ++i) {
+        const size_t k =
+            fft->n_rows ? i / fft->n_columns + i % fft->n_columns * fft->n_rows : i;
+        const double angle = -M_PI * (double)k / (double)points;
+        w[2 * i] = (float)sin(angle);
+        w[2 * i + 1] = (float)-cos(angle);
     }
     return w;
 }
 
+/* exp(-2 pi i r c / points) in row r, column c. */
+static float* make_turn(const struct cpu_fft* fft)
+{
+    const size_t points = points_of(fft);
+    float* const turn = cufilter_alloc(2 * points * sizeof *turn);
+    for (size_t i = 0; turn && i < points; ++i) {
+        const size_t k = i / fft->n_columns * (i % fft->n_columns);
+        const double angle = -2.0 * M_PI * (double)k / (double)points;
+        turn[2 * i] = (float)cos(angle);
+        turn[2 * i + 1] = (float)sin(angle);
+    }
+    return turn;
+}
+
 static void drop(struct cpu_fft* fft)
 {
-    if (!fft)
-        return;
-    if (fft->forward)
-        fftwf_destroy_plan(fft->forward);
-    if (fft->inverse)
-        fftwf_destroy_plan(fft->inverse);
+    fftwf_plan plans[] = {fft->forward, fft->inverse, fft->strip_forward,
+                          fft->strip_inverse};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; ++i)
+        if (plans[i])
+            fftwf_destroy_plan(plans[i]);
     cufilter_free(fft->twist);
+    cufilter_free(fft->turn);
     free(fft);
 }
 
-static struct cpu_fft* make(size_t n, bool real, int n_threads)
+static bool make_plans(struct cpu_fft* fft, fftwf_complex* a, fftwf_complex* b)
 {
-    const int points = (int)(real ? n / 2 : n);
+    const int points = (int)(fft->n_rows ? fft->n_columns : points_of(fft));
+    const int rows = ROWS;
+    fft->forward = fftwf_plan_dft_1d(points, a, b, FFTW_FORWARD, FFTW_ESTIMATE);
+    fft->inverse = fftwf_plan_dft_1d(points, a, b, FFTW_BACKWARD, FFTW_ESTIMATE);
+    if (!fft->n_rows)
+        return fft->forward && fft->inverse;
+    fft->strip_forward = fftwf_plan_many_dft(1, &rows, STRIP, a, NULL, STRIP, 1, a, NULL,
+                                             STRIP, 1, FFTW_FORWARD, FFTW_ESTIMATE);
+    fft->strip_inverse = fftwf_plan_many_dft(1, &rows, STRIP, a, NULL, STRIP, 1, a, NULL,
+                                             STRIP, 1, FFTW_BACKWARD, FFTW_ESTIMATE);
+    fft->turn = make_turn(fft);
+    return fft->forward && fft->inverse && fft->strip_forward && fft->strip_inverse &&
+           fft->turn;
+}
+
+static struct cpu_fft* make(const struct cpu_fft* wanted)
+{
+    const size_t n = wanted->n;
     const int threads_before = fftwf_planner_nthreads();
     struct cpu_fft* const fft = calloc(1, sizeof *fft);
-    float* const a = cufilter_alloc((n + 2) * 2 * sizeof *a);
-    float* const b = cufilter_alloc((n + 2) * 2 * sizeof *b);
+    fftwf_complex* const a = cufilter_alloc((n + 2 + ROWS * STRIP) * sizeof *a);
+    fftwf_complex* const b = cufilter_alloc((n + 2) * sizeof *b);
     bool made = fft && a && b;
     if (made) {
-        *fft = (struct cpu_fft){.n = n, .real = real, .n_threads = n_threads};
-        fft->bins = real ? n / 2 + 1 : n;
-        fft->twist = real ? make_twist(n / 2) : NULL;
-        fftwf_plan_with_nthreads(n_threads);
-        fft->forward = fftwf_plan_dft_1d(points, (fftwf_complex*)a, (fftwf_complex*)b,
-                                         FFTW_FORWARD, FFTW_ESTIMATE);
-        fft->inverse = fftwf_plan_dft_1d(points, (fftwf_complex*)b, (fftwf_complex*)a,
-                                         FFTW_BACKWARD, FFTW_ESTIMATE);
+        *fft = *wanted;
+        fftwf_plan_with_nthreads(fft->n_threads);
+        made = make_plans(fft, a, b);
         fftwf_plan_with_nthreads(threads_before);
-        made = fft->forward && fft->inverse && (!real || fft->twist);
+        fft->twist = fft->real ? make_twist(fft) : NULL;
+        made = made && (!fft->real || fft->twist);
     }
     cufilter_free(a);
     cufilter_free(b);
     if (made)
         return fft;
-    drop(fft);
+    if (fft)
+        drop(fft);
     return NULL;
 }
 
-const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads)
+const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads, bool in_order)
 {
+    const size_t points = real ? n / 2 : n;
     struct cpu_fft* fft;
-    if (n < THREADS_MIN_POINTS)
-        n_threads = 1;
+    struct cpu_fft wanted = {.n = n,
+                             .bins = real ? n / 2 + 1 : n,
+                             .real = real,
+                             .in_order = true,
+                             .n_threads = points < THREADS_MIN_POINTS ? 1 : n_threads};
+    if (!in_order && wanted.n_threads == 1 && points >= ROWS_MIN_POINTS &&
+        points % (ROWS * STRIP) == 0 && points / ROWS <= MAX_COLUMNS) {
+        wanted.in_order = false;
+        wanted.n_rows = ROWS;
+        wanted.n_columns = points / ROWS;
+    }
     pthread_once(&once, prepare_fftw);
     pthread_mutex_lock(&lock);
     for (fft = floats; fft; fft = fft->next)
-        if (fft->n == n && fft->real == real && fft->n_threads == n_threads)
+        if (fft->n == n && fft->real == real && fft->in_order == wanted.in_order &&
+            fft->n_threads == wanted.n_threads)
             break;
     if (!fft) {
-        fft = make(n, real, n_threads);
+        fft = make(&wanted);
         if (fft) {
             fft->next = floats;
             floats = fft;
@@ -110,19 +172,100 @@ const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads)
     return fft;
 }
 
+/* ------------------------------------------------------------------ rows and columns
+ *
+ * Sample j1 n_columns + j2, bin k1 + n_rows k2: transforms over j1 in the columns, a turn
+ * by exp(-2 pi i j2 k1 / points), transforms over j2 in the rows. Columns are copied out
+ * in strips, since their own stride, a power of two, would use one set of the cache. */
+
+static void transform_strips(const struct cpu_fft* fft, fftwf_plan plan, const float* in,
+                             float* out)
+{
+    _Alignas(64) float strip[2 * ROWS * STRIP];
+    const size_t pitch = 2 * fft->n_columns;
+    for (size_t c = 0; c < pitch; c += 2 * STRIP) {
+        for (size_t r = 0; r < ROWS; ++r)
+            memcpy(strip + r * 2 * STRIP, in + r * pitch + c, 2 * STRIP * sizeof *in);
+        fftwf_execute_dft(plan, (fftwf_complex*)strip, (fftwf_complex*)strip);
+        for (size_t r = 0; r < ROWS; ++r)
+            memcpy(out + r * pitch + c, strip + r * 2 * STRIP, 2 * STRIP * sizeof *in);
+    }
+}
+
+static void forward_rows(const struct cpu_fft* fft, const float* time, float* bins)
+{
+    _Alignas(64) float row[2 * MAX_COLUMNS];
+    const size_t pitch = 2 * fft->n_columns;
+    transform_strips(fft, fft->strip_forward, time, bins);
+    for (size_t r = 0; r < ROWS; ++r) {
+        float* const at = bins + r * pitch;
+        cpu_simd()->multiply(row, fft->turn + r * pitch, at, fft->n_columns);
+        fftwf_execute_dft(fft->forward, (fftwf_complex*)row, (fftwf_complex*)at);
+    }
+}
+
+static void inverse_rows(const struct cpu_fft* fft, float* bins, float* time)
+{
+    _Alignas(64) float row[2 * MAX_COLUMNS];
+    const size_t pitch = 2 * fft->n_columns;
+    for (size_t r = 0; r < ROWS; ++r) {
+        float* const at = bins + r * pitch;
+        fftwf_execute_dft(fft->inverse, (fftwf_complex*)at, (fftwf_complex*)row);
+        cpu_simd()->multiply_conjugate(at, fft->turn + r * pitch, row, fft->n_columns);
+    }
+    transform_strips(fft, fft->strip_inverse, bins, time);
+}
+
+/* ------------------------------------------------------------------ execution */
+
+/* Pairs each bin with the one mirrored about half the points; bins 0 and `points` are
+ * left out. In rows, row r meets row n_rows - r backwards. */
+static void twist(const struct cpu_fft* fft, float* z, float sign)
+{
+    const struct cpu_simd* const simd = cpu_simd();
+    const size_t points = points_of(fft), pitch = 2 * fft->n_columns;
+    const float* const w = fft->twist;
+    if (!fft->n_rows) {
+        simd->twist(z + 2, z + 2 * (points - 1), w + 2, points / 2, sign);
+        return;
+    }
+    simd->twist(z + 2, z + pitch - 2, w + 2, fft->n_columns / 2, sign);
+    for (size_t r = 1; r < ROWS / 2; ++r)
+        simd->twist(z + r * pitch, z + (ROWS - r + 1) * pitch - 2, w + r * pitch,
+                    fft->n_columns, sign);
+    simd->twist(z + ROWS / 2 * pitch, z + (ROWS / 2 + 1) * pitch - 2,
+                w + ROWS / 2 * pitch, fft->n_columns / 2, sign);
+}
+
 /* FFTW leaves the input of a complex transform out of place as it is. */
 void cpu_fft_forward(const struct cpu_fft* fft, const float* time, float* bins)
 {
-    fftwf_execute_dft(fft->forward, (fftwf_complex*)time, (fftwf_complex*)bins);
-    if (fft->real)
-        cpu_simd()->untangle(bins, fft->twist, fft->n / 2);
+    if (fft->n_rows)
+        forward_rows(fft, time, bins);
+    else
+        fftwf_execute_dft(fft->forward, (fftwf_complex*)time, (fftwf_complex*)bins);
+    if (!fft->real)
+        return;
+    /* Twice the bins of the real samples. */
+    const float re = bins[0], im = bins[1];
+    twist(fft, bins, 1.0f);
+    bins[0] = 2.0f * (re + im);
+    bins[fft->n] = 2.0f * (re - im);
+    bins[1] = bins[fft->n + 1] = 0.0f;
 }
 
 void cpu_fft_inverse(const struct cpu_fft* fft, float* bins, float* time)
 {
-    if (fft->real)
-        cpu_simd()->tangle(bins, fft->twist, fft->n / 2);
-    fftwf_execute_dft(fft->inverse, (fftwf_complex*)bins, (fftwf_complex*)time);
+    if (fft->real) {
+        const float first = bins[0], last = bins[fft->n];
+        twist(fft, bins, -1.0f);
+        bins[0] = first + last;
+        bins[1] = first - last;
+    }
+    if (fft->n_rows)
+        inverse_rows(fft, bins, time);
+    else
+        fftwf_execute_dft(fft->inverse, (fftwf_complex*)bins, (fftwf_complex*)time);
 }
 
 /* ------------------------------------------------------------------ responses */
@@ -151,7 +294,7 @@ static fftw_complex* transform_taps(size_t n, const double* h, size_t from, size
 enum cufilter_status cpu_fft_response(const struct cpu_fft* fft, const double* h,
                                       size_t from, size_t count, float* bins)
 {
-    /* untangle gives twice the bins. */
+    /* A real forward transform gives twice the bins. */
     const double scale = (fft->real ? 0.5 : 1.0) / (double)fft->n;
     fftw_complex* const a = transform_taps(fft->n, h, from, count, scale);
     if (!a)
@@ -159,8 +302,9 @@ enum cufilter_status cpu_fft_response(const struct cpu_fft* fft, const double* h
                              "%s: no memory for a response of %zu bins", __func__,
                              fft->n);
     for (size_t k = 0; k < fft->bins; ++k) {
-        bins[2 * k] = (float)a[k][0];
-        bins[2 * k + 1] = (float)a[k][1];
+        const size_t at = place_of(fft, k);
+        bins[2 * at] = (float)a[k][0];
+        bins[2 * at + 1] = (float)a[k][1];
     }
     cufilter_free(a);
     return CUFILTER_OK;
@@ -276,11 +420,13 @@ static bool is_fast(size_t n)
     return n == 1 || n == 5;
 }
 
-double cpu_fft_cost(size_t n, bool real)
+double cpu_fft_cost(size_t n, bool real, bool in_order)
 {
     const double points = real ? (double)n / 2.0 : (double)n;
     double a_point = is_fast(n) ? 0.7 : 1.2;
-    if (points > 131072)
+    if (!in_order && points >= ROWS_MIN_POINTS)
+        a_point = points > 131072 ? 2.6 : 1.8;
+    else if (points > 131072)
         a_point = 7.5;
     else if (points > 16384)
         a_point = 3.8;
@@ -292,11 +438,11 @@ double cpu_fft_cost(size_t n, bool real)
         a_point = 1.4;
     else if (points > 1280)
         a_point += 0.1;
-    /* A pass of untangling and one of tangling. */
+    /* Real ones are twisted each way. */
     return 2.0 * points * (a_point + (real ? 0.25 : 0.0));
 }
 
 double cpu_fft_double_cost(size_t n, bool real)
 {
-    return 2.0 * cpu_fft_cost(n, real);
+    return 2.0 * cpu_fft_cost(n, real, true);
 }

@@ -106,7 +106,7 @@ static size_t round_up(size_t n, size_t step)
 /* ns for n items in and out of a transform, and its product. */
 static double block_cost(size_t n, size_t fold, bool real)
 {
-    const double both = cpu_fft_cost(n, real);
+    const double both = cpu_fft_cost(n, real, fold > 1);
     return 30.0 + both * (0.5 + 0.5 / (double)fold) + (real ? 0.3 : 0.55) * (double)n;
 }
 
@@ -249,8 +249,8 @@ static enum cufilter_status get_transforms(const struct cpu_grid* plan, size_t n
 {
     const bool real = plan->parts == 1;
     const int n_threads = plan->spec.n_threads;
-    *fft = cpu_fft_get(n, real, n_threads);
-    *out = cpu_fft_get(n / plan->shape.fold, real, n_threads);
+    *fft = cpu_fft_get(n, real, n_threads, plan->shape.fold > 1);
+    *out = cpu_fft_get(n / plan->shape.fold, real, n_threads, plan->shape.fold > 1);
     return *fft && *out ? CUFILTER_OK : no_memory(n);
 }
 

@@ -21,16 +21,17 @@ struct cpu_simd {
                 const float* gi, size_t n_taps);
     /* out[k] = h[k] x[k], complex. */
     void (*multiply)(float* out, const float* h, const float* x, size_t n);
+    /* out[k] = conj(h[k]) x[k]; n is a multiple of 8. */
+    void (*multiply_conjugate)(float* out, const float* h, const float* x, size_t n);
     void (*multiply_double)(double* out, const double* h, const double* x, size_t n);
     /* out[k] = start[k] + sum_p h[p][k] x[p][k], complex, in order of p; start NULL: 0.
      */
     void (*sum_products)(float* out, const float* start, const float* const* h,
                          const float* const* x, size_t n_rows, size_t n);
-    /* For the transform of 2n real samples by one of n complex ones, in place on z of n +
-     * 1 bins: untangle gives twice the real transform, tangle undoes it (times 2). `w`
-     * holds -i exp(-i pi k / n) for k in [0, n/2]. */
-    void (*untangle)(float* z, const float* w, size_t n);
-    void (*tangle)(float* z, const float* w, size_t n);
+    /* For real transforms by complex ones of half the size: with a = p[k], b = conj
+     * q[-k], v = w[k] or, for sign -1, its conjugate, p[k] = (a + b) + (a - b) v and
+     * q[-k] = conj((a + b) - (a - b) v), k in [0, n), complex. */
+    void (*twist)(float* p, float* q, const float* w, size_t n, float sign);
     /* sum_m g[m] x[m] in double; the complex form takes each part of the taps twice. */
     double (*dot)(const double* g, const double* x, size_t n);
     void (*dot_complex)(double y[2], const double* gr, const double* gi, const double* x,
@@ -49,15 +50,21 @@ const struct cpu_simd* cpu_simd(void);
 struct cpu_fft {
     size_t n;
     size_t bins; /* complex: n; real: n/2 + 1 */
-    bool real;
+    bool real, in_order;
     int n_threads;
-    fftwf_plan forward, inverse;
-    float* twist; /* real: see untangle */
+    fftwf_plan forward, inverse; /* of all points, or of one row */
+    float* twist;                /* real: w of twist(), in the order of the bins */
+    /* Large transforms out of order: bin f lies at (f % n_rows) n_columns + f / n_rows.
+     */
+    size_t n_rows, n_columns;
+    fftwf_plan strip_forward, strip_inverse;
+    float* turn;
     struct cpu_fft* next;
 };
 
-/* NULL where memory is exhausted. `n` is even where `real`. */
-const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads);
+/* NULL where memory is exhausted. `n` is even where `real`. Bins may come in any order
+ * unless `in_order`; products do not mind. */
+const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads, bool in_order);
 
 /* Buffers come from cufilter_alloc() and hold cpu_fft_floats() floats. */
 size_t cpu_fft_floats(const struct cpu_fft* fft);
@@ -69,7 +76,8 @@ void cpu_fft_inverse(const struct cpu_fft* fft, float* bins, float* time);
 enum cufilter_status cpu_fft_response(const struct cpu_fft* fft, const double* h,
                                       size_t from, size_t count, float* bins);
 
-/* bins_out = the bins of every F-th sample, F = fft->n / out->n. May not be in place. */
+/* bins_out = the bins of every F-th sample, F = fft->n / out->n. Not in place; both in
+ * order. */
 void cpu_fft_fold(const struct cpu_fft* fft, const struct cpu_fft* out, const float* bins,
                   float* bins_out);
 
@@ -85,7 +93,7 @@ enum cufilter_status cpu_fft_double_response(const struct cpu_fft_double* fft,
                                              const double* h, size_t count, double* bins);
 
 /* Nanoseconds that a transform and its inverse take, roughly. */
-double cpu_fft_cost(size_t n, bool real);
+double cpu_fft_cost(size_t n, bool real, bool in_order);
 double cpu_fft_double_cost(size_t n, bool real);
 
 /* ------------------------------------------------------------------ the stream */
