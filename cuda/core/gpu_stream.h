@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One handle's side of a GPU: streams, the ring of history, memory that grows, and the
+ * ticket by which the last launch of a call tells the host that it is done. Not installed.
+ *
+ * The last launch of a call on host memory writes a ticket to mapped memory and the CPU
+ * spins on it, which is sooner than cudaStreamSynchronize() (tests/transfer_bench.cu). */
+#ifndef CUFILTER_CORE_GPU_STREAM_H
+#define CUFILTER_CORE_GPU_STREAM_H
+
+#include <stdint.h>
+#include "core.h"
+
+CUFILTER_EXTERN_C_BEGIN
+
+/* Pieces of a call that may be under way at a time. */
+enum { CUFILTER_GPU_SLOTS = 4 };
+
+/* Memory that grows; host and device address where it is pinned. */
+struct cufilter_gpu_buffer {
+    void* host;
+    void* device;
+    size_t bytes;
+};
+
+struct cufilter_gpu {
+    int device;
+    const char* where; /* what failures are named after */
+    char name[256];    /* of the device */
+    cudaStream_t stream;
+    cudaStream_t relay; /* brings input ahead of the work on `stream` */
+
+    void* ring;
+    size_t item;       /* bytes of an item of the ring */
+    size_t ring_items; /* a power of two */
+    uint32_t ring_pos; /* of the next item */
+
+    uint32_t* blocks_done; /* device counter, 0 between launches */
+    struct cufilter_gpu_buffer flag;
+    uint32_t ticket; /* the last one given out */
+
+    cudaEvent_t arrived[CUFILTER_GPU_SLOTS], used[CUFILTER_GPU_SLOTS];
+};
+
+/* Makes streams, a ring of zeros for at least `ring_items` and the flag. On failure
+ * close() is still due. */
+enum cufilter_status cufilter_gpu_open(struct cufilter_gpu* gpu, int device,
+                                       const char* where, size_t item_bytes,
+                                       size_t ring_items);
+/* Waits for queued work. An object of zeros, and one half made, are legal. */
+void cufilter_gpu_close(struct cufilter_gpu* gpu);
+
+enum cufilter_status cufilter_gpu_alloc(const char* where, void** p, size_t bytes,
+                                        const char* what);
+/* These forget what was in the buffer, which nothing may be using. */
+enum cufilter_status cufilter_gpu_grow_pinned(const char* where,
+                                              struct cufilter_gpu_buffer* buffer,
+                                              size_t bytes);
+enum cufilter_status cufilter_gpu_grow_device(const char* where,
+                                              struct cufilter_gpu_buffer* buffer,
+                                              size_t bytes, const char* what);
+void cufilter_gpu_free_buffer(struct cufilter_gpu_buffer* buffer);
+
+/* The last n items of the ring, oldest first; set also clears what is older. */
+enum cufilter_status cufilter_gpu_get_history(struct cufilter_gpu* gpu, void* items,
+                                              size_t n);
+enum cufilter_status cufilter_gpu_set_history(struct cufilter_gpu* gpu,
+                                              const void* items, size_t n);
+/* Makes the ring hold at least `ring_items`, keeping what is there. */
+enum cufilter_status cufilter_gpu_reserve(struct cufilter_gpu* gpu, size_t ring_items);
+/* n items have been appended. */
+void cufilter_gpu_advance(struct cufilter_gpu* gpu, size_t n);
+
+/* Waits until the launch that carries the ticket is done. */
+enum cufilter_status cufilter_gpu_wait(const struct cufilter_gpu* gpu, uint32_t ticket);
+
+/* After a failure: nothing may touch the caller's memory any more. */
+void cufilter_gpu_drain(struct cufilter_gpu* gpu);
+
+CUFILTER_EXTERN_C_END
+
+#endif

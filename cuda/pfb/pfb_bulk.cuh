@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bulk copies from global to shared memory, completing on a barrier (sm_90). Addresses and
+ * sizes are multiples of 16 bytes. Not installed. */
+#ifndef CUFILTER_PFB_PFB_BULK_CUH
+#define CUFILTER_PFB_PFB_BULK_CUH
+
+#include <cstdint>
+
+namespace cufilter {
+
+__device__ __forceinline__ uint32_t shared_address(const void* p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+/* By one thread, before a barrier of the block. */
+__device__ __forceinline__ void bulk_init(uint64_t* barrier)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier))
+                 : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/* By one thread. */
+__device__ __forceinline__ void bulk_load(void* to, const void* from, uint32_t bytes,
+                                          uint64_t* barrier)
+{
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+            shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+/* By every thread; parity counts the copies, from 0. */
+__device__ __forceinline__ void bulk_wait(uint64_t* barrier, uint32_t parity)
+{
+    asm volatile("{\n\t.reg .pred done;\n"
+                 "AGAIN:\n\t"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"
+                 "@!done bra AGAIN;\n\t}" ::"r"(shared_address(barrier)),
+                 "r"(parity)
+                 : "memory");
+}
+
+/* Between ordinary writes to shared memory and a later bulk copy over them. */
+__device__ __forceinline__ void bulk_fence()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* Barrier number `id`, 1 .. 15, of `threads` threads. */
+__device__ __forceinline__ void barrier_of(int id, int threads)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+} // namespace cufilter
+
+#endif

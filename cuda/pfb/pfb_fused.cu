@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fused channelizers: which of them serves a bank, and its tables.
+ *
+ * - Walking blocks (pfb_fused_walk.cuh): K = 256, 512, 1024, R = K or K/2, up to 16 taps a
+ *   branch.
+ * - Tiles (pfb_fused_tile.cuh): any other K that is a product of two factors up to 16,
+ *   any R, as long as a tile and its history fit into shared memory.
+ *
+ * For measuring, CUFILTER_PFB_TILE = FRAMES of a tile, and CUFILTER_PFB_BUFFERS = 1 | 2 of
+ * a walking block overrule what is chosen; both are read when the tables are made. */
+#include "pfb_fused.cuh"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+struct pfb_fused {
+    struct pfb_spec spec;
+    bool walks;
+    cufilter::tile_shape tile;
+    cufilter::walk_shape walk;
+    void *taps, *twiddles, *turns;
+};
+
+namespace {
+
+using namespace cufilter;
+
+constexpr uint32_t GENERIC_FRAMES = 12, FIXED_FRAMES = 16; /* of a thread of the FIR */
+constexpr uint32_t MOST_THREADS = 512, FIXED_THREADS = 256;
+constexpr uint32_t USUAL_THREADS = 320;
+/* A tile's history may be at most so many times its own items. */
+constexpr uint64_t MOST_HISTORY = 12;
+/* A branch is summed in one go here. */
+constexpr uint64_t MOST_ROWS = PFB_PART_ROWS;
+
+bool can_walk(const struct pfb_spec* spec, size_t n_taps)
+{
+    const size_t K = spec->n_channels, R = spec->decimation;
+    return (K == 256 || K == 512 || K == 1024) && (R == K || 2 * R == K) &&
+           pfb_tap_rows(n_taps, K) <= WALK_TAP_ROWS;
+}
+
+/* K = A B with A + B least, the odd factor as B: then nothing needs to be padded. */
+bool split(uint32_t K, uint32_t* A, uint32_t* B)
+{
+    uint32_t best = 0;
+    if (K <= 16) {
+        *A = K, *B = 1;
+        return true;
+    }
+    for (uint32_t a = 2; a <= 16; ++a)
+        if (K % a == 0 && K / a <= 16 && (!best || a + K / a < best + K / best))
+            best = a;
+    *A = best, *B = best ? K / best : 0;
+    if (best && *B % 2 == 0 && *A % 2)
+        *B = best, *A = K / best;
+    return best != 0;
+}
+
+uint32_t frames_asked()
+{
+    const char* const text = getenv("CUFILTER_PFB_TILE");
+    return text ? (uint32_t)strtoul(text, nullptr, 10) : 0;
+}
+
+/* Frames and threads of a tile for K = 16 .. 128, a power of two, with windows. */
+bool size_fixed(tile_shape& t, uint32_t K, uint32_t R)
+{
+    if ((K != 16 && K != 32 && K != 64 && K != 128) || K % R)
+        return false;
+    const uint32_t P = K / R, unit = FIXED_FRAMES * P, asked = frames_asked();
+    uint32_t frames = asked ? asked : K <= 16 ? 128 : K <= 64 ? 64 : 32;
+    frames = frames < unit ? unit : frames / unit * unit;
+    if (frames * (K / 16) > FIXED_THREADS || frames % 32)
+        return false;
+    t.A = 16, t.B = K / 16;
+    t.frames = frames;
+    t.classes = P;
+    t.workers = t.threads = frames * t.B;
+    t.row = t.B;
+    t.pitch = (K + K / 16) | 1;
+    return true;
+}
+
+bool size_generic(tile_shape& t, uint32_t K, uint32_t R)
+{
+    if (!split(K, &t.A, &t.B))
+        return false;
+    const uint32_t P = K % R ? 0 : K / R;
+    t.classes = P <= 4 && K * P <= MOST_THREADS ? P : 0;
+    const uint32_t classes = t.classes ? t.classes : 1, unit = K * classes;
+    uint32_t groups = (USUAL_THREADS + unit / 2) / unit;
+    if (frames_asked())
+        groups = frames_asked() / (GENERIC_FRAMES * classes);
+    groups = groups < 1 ? 1 : groups * unit > MOST_THREADS ? MOST_THREADS / unit : groups;
+    t.frames = GENERIC_FRAMES * classes * groups;
+    t.workers = unit * groups;
+    t.threads = (t.workers + 31) / 32 * 32;
+    t.row = t.B | 1;
+    t.pitch = (t.A * t.row) | 1;
+    return true;
+}
+
+bool size_tile(tile_shape& t, const struct pfb_spec* spec, size_t n_taps)
+{
+    const uint64_t rows = pfb_in_fours(pfb_tap_rows(n_taps, spec->n_channels));
+    if (spec->n_channels > 256 || rows > MOST_ROWS)
+        return false;
+    const uint32_t K = (uint32_t)spec->n_channels, R = (uint32_t)spec->decimation;
+    if (!size_fixed(t, K, R) && !size_generic(t, K, R))
+        return false;
+    const uint64_t own = (uint64_t)t.frames * R, history = rows * K;
+    const uint64_t items = own - R + history;
+    const uint64_t spectra = (uint64_t)t.frames * t.pitch;
+    const uint64_t bytes = ((items > spectra ? items : spectra) + 2) * sizeof(float2);
+    if (history > MOST_HISTORY * own || bytes + 32 > (uint64_t)TILE_MEMORY)
+        return false;
+    t.tap_rows = (uint32_t)pfb_tap_rows(n_taps, K);
+    t.history = (uint32_t)history;
+    t.items = (uint32_t)items;
+    t.memory = (uint32_t)((bytes + 31) / 16 * 16);
+    t.by_K = make_divider(K);
+    t.by_frames = make_divider(t.frames);
+    t.by_A = make_divider(t.A);
+    t.by_B = make_divider(t.B);
+    t.by_map = make_divider((uint32_t)spec->n_map);
+    t.by_classes = make_divider(t.classes ? t.classes : 1);
+    return true;
+}
+
+float2 root(uint64_t n, uint64_t of)
+{
+    const double angle = 2 * M_PI * (double)(n % of) / (double)of;
+    return make_float2((float)cos(angle), (float)sin(angle));
+}
+
+enum cufilter_status make_tile(pfb_fused* plan)
+{
+    tile_shape& t = plan->tile;
+    const uint32_t K = (uint32_t)plan->spec.n_channels;
+    std::vector<float2> w((size_t)t.A * t.B);
+    for (uint32_t r = 0; r < t.B; ++r)
+        for (uint32_t k = 0; k < t.A; ++k)
+            w[(size_t)r * t.A + k] = root((uint64_t)r * k, K);
+    CUFILTER_TRY(
+        pfb_upload(&plan->twiddles, w.data(), w.size() * sizeof(float2), "twiddles"));
+    t.taps = (const float*)plan->taps;
+    t.twiddles = (const float2*)plan->twiddles;
+    return prepare_tile(t, K);
+}
+
+enum cufilter_status make_walk(pfb_fused* plan)
+{
+    walk_shape& walk = plan->walk;
+    const uint32_t K = walk.K, B = K / 64;
+    const char* const buffers = getenv("CUFILTER_PFB_BUFFERS");
+    std::vector<float2> turns(3 * K / 4), twiddles(16 * B);
+    for (uint32_t q = 1; q < 4; ++q)
+        for (uint32_t r = 0; r < K / 4; ++r)
+            turns[(q - 1) * (K / 4) + r] = root((uint64_t)q * r, K);
+    for (uint32_t k = 0; k < 16; ++k)
+        for (uint32_t j = 0; j < B; ++j)
+            twiddles[2 * (k / 2 * B + j) + k % 2] = root((uint64_t)k * j, 16 * B);
+    CUFILTER_TRY(pfb_upload(&plan->turns, turns.data(), turns.size() * sizeof(float2),
+                            "first twiddles"));
+    CUFILTER_TRY(pfb_upload(&plan->twiddles, twiddles.data(),
+                            twiddles.size() * sizeof(float2), "twiddles"));
+    walk.taps = (const float*)plan->taps;
+    walk.turns = (const float2*)plan->turns;
+    walk.twiddles = (const float4*)plan->twiddles;
+    walk.buffers = buffers && (*buffers == '1' || *buffers == '2') ? *buffers - '0' : 0;
+    return walk.R == walk.K ? walk_kernels<1>::prepare(walk, plan->spec.device)
+                            : walk_kernels<2>::prepare(walk, plan->spec.device);
+}
+
+enum cufilter_status make_tables(pfb_fused* plan, const struct pfb_design* design)
+{
+    const struct pfb_spec* const spec = &plan->spec;
+    const size_t K = spec->n_channels;
+    plan->walks = can_walk(spec, design->n_taps);
+    if (plan->walks) {
+        plan->walk.K = (uint32_t)K;
+        plan->walk.R = (uint32_t)spec->decimation;
+        plan->walk.tap_rows = pfb_tap_rows(design->n_taps, K) <= 12 ? 12 : 16;
+    } else if (!size_tile(plan->tile, spec, design->n_taps)) {
+        return cufilter_fail(CUFILTER_ERR_INTERNAL,
+                             "pfb_fused: %zu channels of %zu taps have no fused method",
+                             K, design->n_taps);
+    }
+    CUFILTER_TRY(pfb_upload_taps(&plan->taps, design, K,
+                                 plan->walks ? plan->walk.tap_rows
+                                             : plan->tile.history / K,
+                                 false));
+    return plan->walks ? make_walk(plan) : make_tile(plan);
+}
+
+} // namespace
+
+bool pfb_fused_supports(const struct pfb_spec* spec, size_t n_taps)
+{
+    tile_shape t{};
+    return !spec->complex_taps && (can_walk(spec, n_taps) || size_tile(t, spec, n_taps));
+}
+
+enum cufilter_status pfb_fused_make(struct pfb_fused** out, const struct pfb_spec* spec,
+                                    const struct pfb_design* design)
+{
+    *out = nullptr;
+    pfb_fused* const plan = new (std::nothrow) pfb_fused();
+    if (!plan)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "pfb_fused: no memory");
+    plan->spec = *spec;
+    const enum cufilter_status status = make_tables(plan, design);
+    if (status != CUFILTER_OK)
+        pfb_fused_free(plan);
+    else
+        *out = plan;
+    return status;
+}
+
+enum cufilter_status pfb_fused_launch(const struct pfb_fused* plan,
+                                      const struct pfb_launch* launch)
+{
+    const pfb_stream s = make_pfb_stream(&plan->spec, launch);
+    if (!plan->walks)
+        return launch_tile(plan->tile, s, launch->stream);
+    return plan->walk.R == plan->walk.K
+               ? walk_kernels<1>::launch(plan->walk, s, launch->stream)
+               : walk_kernels<2>::launch(plan->walk, s, launch->stream);
+}
+
+void pfb_fused_free(struct pfb_fused* plan)
+{
+    if (!plan)
+        return;
+    cudaFree(plan->taps);
+    cudaFree(plan->twiddles);
+    cudaFree(plan->turns);
+    delete plan;
+}
+
+int pfb_fused_describe(const struct pfb_fused* plan, char* text, size_t size)
+{
+    if (plan->walks)
+        return snprintf(text, size, "fused, walking blocks of %u frames",
+                        8 * plan->walk.buffers);
+    return snprintf(text, size, "fused, tiles of %u frames, DFT %u x %u",
+                    plan->tile.frames, plan->tile.A, plan->tile.B);
+}

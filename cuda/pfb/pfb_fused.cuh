@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fused channelizers as the plan sees them. Not installed. */
+#ifndef CUFILTER_PFB_PFB_FUSED_CUH
+#define CUFILTER_PFB_PFB_FUSED_CUH
+
+#include "pfb_device.cuh"
+
+namespace cufilter {
+
+/* n / d for n d < 2^32. */
+struct divider {
+    uint32_t factor, d;
+};
+
+inline divider make_divider(uint32_t d)
+{
+    return {d == 1 ? 0 : (uint32_t)(((uint64_t)1 << 32) / d + 1), d};
+}
+
+__device__ __forceinline__ uint32_t divide(uint32_t n, divider by)
+{
+    return by.factor ? __umulhi(n, by.factor) : n;
+}
+
+/* A tile of frames a block (pfb_fused_tile.cuh). */
+struct tile_shape {
+    const float* taps;      /* [history rows][K] */
+    const float2* twiddles; /* [B][A], W_K^(r k) at [r][k] */
+    uint32_t tap_rows;      /* in use */
+    uint32_t history;       /* items before the tile's own, tap_rows in fours times K */
+    uint32_t frames;  /* of a tile */
+    uint32_t classes; /* P where the FIR is windowed, else 0 */
+    uint32_t workers; /* threads that filter */
+    uint32_t items;   /* of input of a tile, history included */
+    uint32_t A, B, row, pitch; /* K = A B; padded pitches of B points and of a frame */
+    divider by_K, by_frames, by_A, by_B, by_map, by_classes;
+    uint32_t threads, memory; /* of a block; bytes */
+};
+
+/* Shared memory that a tile may take; the most of sm_90 less what the system keeps. */
+constexpr int TILE_MEMORY = 226 * 1024;
+
+/* Allows the kernel its shared memory on the current device; launches. */
+enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K);
+enum cufilter_status launch_tile(const tile_shape& shape, const pfb_stream& s,
+                                 cudaStream_t stream);
+
+/* Blocks that walk along the frames (pfb_fused_walk.cuh). */
+struct walk_shape {
+    const float* taps;      /* [tap_rows][K] */
+    const float2* turns;    /* [3][K/4], W_K^(q r) at [q - 1][r] */
+    const float4* twiddles; /* [8][B], W_16B^(k j) for two k each */
+    uint32_t tap_rows;      /* 12 or 16 */
+    uint32_t K, R;
+    uint32_t blocks;  /* that the device takes at a time */
+    uint32_t buffers; /* 1 or 2 */
+};
+
+constexpr size_t WALK_TAP_ROWS = 16; /* at most */
+
+/* Launches for one K/R. prepare() sets blocks, and buffers where they are 0, too. */
+template <int OVERSAMPLING>
+struct walk_kernels {
+    static enum cufilter_status prepare(walk_shape& shape, int device);
+    static enum cufilter_status launch(const walk_shape& shape, const pfb_stream& s,
+                                       cudaStream_t stream);
+};
+extern template struct walk_kernels<1>;
+extern template struct walk_kernels<2>;
+
+} // namespace cufilter
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One-shot tiles: a block computes `frames` frames from their input items and the history
+ * before them, all in shared memory. For K = A B with A, B <= 16.
+ *
+ *   load    the tile's items by one bulk copy; at the ends of the call, where items come
+ *           from the ring or from nowhere, one by one
+ *   FIR     pfb_device.cuh. Windowed, where R divides K: a thread takes FIR_FRAMES frames of
+ *           one FFT input p that share the taps. Else a thread takes FIR_FRAMES neighbouring
+ *           frames, each with its own taps. The results wait in registers and then take
+ *           the place of the input
+ *   DFT     p = r + B i, k = k1 + A k2: radix A over i, twiddle W_K^(r k1), radix B over r;
+ *           lanes over frames, whose pitch is odd, so that no bank is hit twice
+ *   store   TIME_MAJOR without a map straight from the second pass, lanes over k1; all
+ *           else through shared memory, lanes over outputs or over frames
+ *
+ * Item n of the tile counts from x[t_m0 - (history - 1)]. Powers of two have K as a
+ * template argument and A = 16; K = 0 stands for any other. */
+#ifndef CUFILTER_PFB_PFB_FUSED_TILE_CUH
+#define CUFILTER_PFB_PFB_FUSED_TILE_CUH
+
+#include "pfb_bulk.cuh"
+#include "pfb_fused.cuh"
+#include "pfb_fused_dft.cuh"
+
+namespace cufilter {
+
+/* Frames of a thread of the FIR. Twelve, not sixteen, where K may be below 16: then
+ * threads of one half-warp that work on different frames meet fewer bank conflicts. */
+template <int K>
+__host__ __device__ constexpr int fir_frames()
+{
+    return K ? 16 : 12;
+}
+
+/* Where FFT input p lies in its frame. */
+template <int K>
+__device__ __forceinline__ uint32_t place(const tile_shape& t, uint32_t p)
+{
+    if constexpr (K != 0)
+        return p + (p >> 4);
+    else
+        return p + divide(p, t.by_B) * (t.row - t.B);
+}
+
+/* Where channel k lies after both passes. */
+template <int K>
+__device__ __forceinline__ uint32_t place_of_channel(const tile_shape& t, uint32_t k)
+{
+    if constexpr (K != 0) {
+        const uint32_t p = K / 16 * (k & 15) + (k >> 4);
+        return p + (p >> 4);
+    } else {
+        const uint32_t k2 = divide(k, t.by_A);
+        return (k - k2 * t.A) * t.row + k2;
+    }
+}
+
+/* A tile's part of the call. */
+struct tile_range {
+    int64_t m0;    /* its first frame */
+    uint32_t count; /* frames that exist */
+    int64_t from;  /* its first item */
+    uint32_t shift; /* items before it in shared memory, for alignment */
+};
+
+/* Items of the tile into `in`; returns after they are there. */
+__device__ __forceinline__ void load_tile(const pfb_stream& s, const tile_shape& t,
+                                          tile_range& range, float2* in,
+                                          uint64_t* barrier)
+{
+    const uint32_t shift = (uint32_t)((uintptr_t)(s.x + range.from) >> 3) & 1;
+    const bool inside =
+        range.from >= shift && range.from + (int64_t)t.items + 1 <= s.n_items;
+    range.shift = inside ? shift : 0;
+    if (inside) {
+        if (threadIdx.x == 0) {
+            bulk_init(barrier);
+            bulk_load(in, s.x + range.from - shift, (shift + t.items + 1) / 2 * 16,
+                      barrier);
+        }
+        __syncthreads();
+        bulk_wait(barrier, 0);
+    } else {
+        for (uint32_t i = threadIdx.x; i < t.items; i += blockDim.x)
+            in[i] = pfb_fetch(s, range.from + i);
+        __syncthreads();
+    }
+}
+
+/* The items that this tile is the first to reach, and in the last tile all others. */
+__device__ __forceinline__ void append_tile(const pfb_stream& s, const tile_shape& t,
+                                            const tile_range& range, const float2* in)
+{
+    const int64_t newest = s.first + (range.m0 + range.count - 1) * s.R;
+    const int64_t begin = range.m0 ? s.first + (range.m0 - 1) * s.R + 1 : 0;
+    const int64_t end = blockIdx.x == gridDim.x - 1 ? s.n_items : newest + 1;
+    for (int64_t n = begin + threadIdx.x; n < end; n += blockDim.x) {
+        const int64_t at = n - range.from;
+        pfb_keep(s, n, at < t.items ? in[at] : s.x[n]);
+    }
+}
+
+/* Frames i, i + P, ... with the same taps. */
+template <int K, int N>
+__device__ __forceinline__ void filter_windowed(const tile_shape& t, const float2* in,
+                                                uint32_t K_, uint32_t R, uint32_t a,
+                                                uint32_t p, uint32_t i, float2 (&sums)[N])
+{
+    const uint32_t turned = K ? (p + a + i * R) % K : p + a + i * R;
+    const uint32_t r = K ? turned : turned - divide(turned, t.by_K) * K_;
+    const float2* const newest = in + (i * R + t.history - 1 - r);
+    branch_fir(sums, t.taps + r, K_, (int)t.tap_rows,
+               [&](int j) { return newest[j * (int)K_]; });
+}
+
+/* Neighbouring frames, each with taps of its own. */
+template <int N>
+__device__ __forceinline__ void filter_singly(const tile_shape& t, const float2* in,
+                                              uint32_t K, uint32_t R, uint32_t a,
+                                              uint32_t p, uint32_t i, float2 (&sums)[N])
+{
+    uint32_t r[N];
+    uint32_t turned = p + a + i * R;
+    turned -= divide(turned, t.by_K) * K;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        sums[j] = make_float2(0.0f, 0.0f);
+        r[j] = turned;
+        turned = turned + R >= K ? turned + R - K : turned + R;
+    }
+    const float2* row = in + (i * R + t.history - 1);
+    const float* taps = t.taps;
+    for (uint32_t q = 0; q < t.tap_rows; ++q, row -= K, taps += K)
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            multiply_add(sums[j], __ldg(taps + r[j]), row[(int)(j * R - r[j])]);
+}
+
+/* The FIR of the whole tile: on return u[frame][place(p)] is there, in place of the input.
+ */
+template <int K>
+__device__ __forceinline__ void filter_tile(const pfb_stream& s, const tile_shape& t,
+                                            const tile_range& range, float2* u)
+{
+    constexpr int N = fir_frames<K>();
+    const uint32_t K_ = K ? K : s.K, tid = threadIdx.x;
+    const uint32_t a = (uint32_t)((s.rotation + (uint64_t)range.m0 * s.R) % K_);
+    const uint32_t rest = K ? tid / K_ : divide(tid, t.by_K), p = tid - rest * K_;
+    const bool windowed = K != 0 || t.classes;
+    const uint32_t P = windowed ? t.classes : 1;
+    const uint32_t g = divide(rest, t.by_classes);
+    const uint32_t i = (rest - g * P) + g * N * P;
+    const bool works = tid < t.workers;
+    float2 sums[N];
+    if (works && windowed)
+        filter_windowed<K>(t, u + range.shift, K_, s.R, a, p, i, sums);
+    else if (K == 0 && works)
+        filter_singly(t, u + range.shift, K_, s.R, a, p, i, sums);
+    __syncthreads();
+    if (works) {
+        float2* const out = u + i * t.pitch + place<K>(t, p);
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            out[j * P * t.pitch] = sums[j];
+    }
+    __syncthreads();
+}
+
+/* N points at v[i stride], multiplied by twiddles[] where there are any, in place. */
+template <int N>
+__device__ __forceinline__ void transform_points(float2* v, uint32_t stride,
+                                                 const float2* twiddles)
+{
+    float2 a[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        a[i] = v[i * stride];
+    inverse_dft(a);
+    v[0] = a[0];
+#pragma unroll
+    for (int i = 1; i < N; ++i) {
+        if (twiddles) {
+            const float2 w = __ldg(twiddles + i);
+            a[i] = complex_product(a[i], w.x, w.y);
+        }
+        v[i * stride] = a[i];
+    }
+}
+
+__device__ __forceinline__ void transform_any(uint32_t n, float2* v, uint32_t stride,
+                                              const float2* twiddles)
+{
+    switch (n) {
+#define CUFILTER_CASE(N)                                                                 \
+    case N:                                                                              \
+        transform_points<N>(v, stride, twiddles);                                        \
+        break;
+        CUFILTER_CASE(2)
+        CUFILTER_CASE(3)
+        CUFILTER_CASE(4)
+        CUFILTER_CASE(5)
+        CUFILTER_CASE(6)
+        CUFILTER_CASE(7)
+        CUFILTER_CASE(8)
+        CUFILTER_CASE(9)
+        CUFILTER_CASE(10)
+        CUFILTER_CASE(11)
+        CUFILTER_CASE(12)
+        CUFILTER_CASE(13)
+        CUFILTER_CASE(14)
+        CUFILTER_CASE(15)
+        CUFILTER_CASE(16)
+#undef CUFILTER_CASE
+    }
+}
+
+/* Both passes of any K, in place. */
+__device__ __forceinline__ void transform_tile(const tile_shape& t, float2* u)
+{
+#pragma unroll 1
+    for (int pass = 0; pass < 2; ++pass) {
+        const uint32_t n = pass ? t.B : t.A, others = pass ? t.A : t.B;
+        if (n == 1)
+            continue;
+        for (uint32_t d = threadIdx.x; d < t.frames * others; d += blockDim.x) {
+            const uint32_t other = divide(d, t.by_frames), f = d - other * t.frames;
+            float2* const v = u + f * t.pitch + other * (pass ? t.row : 1);
+            transform_any(n, v, pass ? 1 : t.row,
+                          pass || t.B == 1 ? nullptr : t.twiddles + other * t.A);
+        }
+        __syncthreads();
+    }
+}
+
+/* First pass of K = 16 B: a thread takes one frame and one r. */
+template <int K>
+__device__ __forceinline__ void transform_first(const tile_shape& t, float2* u)
+{
+    constexpr int B = K / 16;
+    const uint32_t r = divide(threadIdx.x, t.by_frames);
+    const uint32_t f = threadIdx.x - r * t.frames;
+    float2* const v = u + f * t.pitch + r;
+    float2 a[16];
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+        a[i] = v[B * i + (B * i >> 4)];
+    inverse_dft(a);
+    if constexpr (B > 1) {
+        const float4* const w = (const float4*)(t.twiddles + 16 * r);
+#pragma unroll
+        for (int k = 0; k < 16; k += 2) {
+            const float4 w2 = __ldg(w + k / 2);
+            if (k)
+                a[k] = complex_product(a[k], w2.x, w2.y);
+            a[k + 1] = complex_product(a[k + 1], w2.z, w2.w);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < 16; ++k)
+        v[B * k + (B * k >> 4)] = a[k];
+    __syncthreads();
+}
+
+/* Second pass of K = 16 B, 16 / B transforms a thread, lanes over k1; stored straight to
+ * frames or in place. */
+template <int K>
+__device__ __forceinline__ void transform_second(const pfb_stream& s, const tile_shape& t,
+                                                 const tile_range& range, float2* u,
+                                                 bool straight)
+{
+    constexpr int B = K / 16;
+    const uint32_t k1 = threadIdx.x & 15;
+#pragma unroll
+    for (int e = 0; e < 16 / B; ++e) {
+        const uint32_t f = (threadIdx.x >> 4) + e * (blockDim.x / 16);
+        float2* const v = u + f * t.pitch + (B * k1 + (B * k1 >> 4));
+        float2 a[B];
+#pragma unroll
+        for (int i = 0; i < B; ++i)
+            a[i] = v[i];
+        inverse_dft(a);
+        if (!straight) {
+#pragma unroll
+            for (int i = 0; i < B; ++i)
+                v[i] = a[i];
+        } else if (f < range.count) {
+            float2* const y = s.y + (range.m0 + f) * s.pitch + k1;
+#pragma unroll
+            for (int k2 = 0; k2 < B; ++k2)
+                __stcs(y + 16 * k2, a[k2]);
+        }
+    }
+}
+
+template <int K>
+__device__ __forceinline__ void store_tile(const pfb_stream& s, const tile_shape& t,
+                                           const tile_range& range, const float2* u)
+{
+    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const uint32_t warps = blockDim.x >> 5;
+    if (s.time_major && s.n_map < 32) {
+        for (uint32_t e = threadIdx.x; e < range.count * s.n_map; e += blockDim.x) {
+            const uint32_t f = divide(e, t.by_map), o = e - f * s.n_map;
+            __stcs(s.y + (range.m0 + f) * s.pitch + o,
+                   u[f * t.pitch + place_of_channel<K>(t, pfb_channel(s, o))]);
+        }
+    } else if (s.time_major) {
+        for (uint32_t o = lane; o < s.n_map; o += 32) {
+            const float2* const from =
+                u + place_of_channel<K>(t, pfb_channel(s, o));
+            for (uint32_t f = warp; f < range.count; f += warps)
+                __stcs(s.y + (range.m0 + f) * s.pitch + o, from[f * t.pitch]);
+        }
+    } else {
+        for (uint32_t o = warp; o < s.n_map; o += warps) {
+            const float2* const from =
+                u + place_of_channel<K>(t, pfb_channel(s, o));
+            float2* const y = pfb_row(s, o) + range.m0;
+            for (uint32_t f = lane; f < range.count; f += 32)
+                __stcs(y + f, from[f * t.pitch]);
+        }
+    }
+}
+
+template <int K, int THREADS, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    pfb_tile(const pfb_stream s, const tile_shape t)
+{
+    extern __shared__ __align__(128) unsigned char shared_memory[];
+    float2* const u = (float2*)shared_memory;
+    uint64_t* const barrier = (uint64_t*)(shared_memory + t.memory - 16);
+    tile_range range;
+    range.m0 = (int64_t)blockIdx.x * t.frames;
+    range.count = (uint32_t)min((int64_t)t.frames, s.n_frames - range.m0);
+    range.from = s.first + range.m0 * s.R - ((int64_t)t.history - 1);
+    load_tile(s, t, range, u, barrier);
+    if (s.append)
+        append_tile(s, t, range, u + range.shift);
+    filter_tile<K>(s, t, range, u);
+    bool straight = false;
+    if constexpr (K == 0) {
+        transform_tile(t, u);
+    } else {
+        straight = K > 16 && s.time_major && !s.map;
+        transform_first<K>(t, u);
+        if constexpr (K > 16) {
+            transform_second<K>(s, t, range, u, straight);
+            if (!straight)
+                __syncthreads();
+        }
+    }
+    if (!straight)
+        store_tile<K>(s, t, range, u);
+    pfb_signal(s.blocks_done, s.flag, s.ticket);
+}
+
+} // namespace cufilter
+
+#endif

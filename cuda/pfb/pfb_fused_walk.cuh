@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Blocks that walk along a run of frames, for K = 64 B, B = 4, 8, 16, and R = K or K/2.
+ * A tile's history would be too much to read again; here it stays in registers.
+ *
+ * A block of K/4 threads takes STEP = 8 frames at a time. With r0 = K/4 - 1 - thread:
+ *
+ *   load    8 R items by one bulk copy, issued as soon as the step before has been
+ *           filtered; at the ends of the call one by one
+ *   FIR     a thread owns the branches r0 + q K/4, q = 0 .. 3. R = K: transposed form, T-1
+ *           partial sums a branch in registers. R = K/2: direct form; branches q and q + 2
+ *           read the same column, in turn one frame apart
+ *   DFT     k = q + 4 (k1 + 16 k2). Radix 4 over q and twiddle in registers, then, with
+ *           r0 = j + B i, radix 16 over i, twiddle, radix B over j in shared memory
+ *   store   TIME_MAJOR without a map straight from the last pass, lanes over q + 4 k1; all
+ *           else from shared memory after `buffers` steps, lanes over outputs or frames
+ *
+ * The rotation of odd frames by K/2 for R = K/2 is a change of sign of q = 1 and 3, which
+ * goes into their twiddles.
+ *
+ * Shared memory: j + B i lies at j + (B+1) i, the four transforms of a frame SUB = 4 mod 16
+ * apart and the frames PITCH = 2 mod 16, the second buffer at an odd distance: no pass and
+ * no store of 16 lanes hits a bank twice. */
+#ifndef CUFILTER_PFB_PFB_FUSED_WALK_CUH
+#define CUFILTER_PFB_PFB_FUSED_WALK_CUH
+
+#include <type_traits>
+#include "pfb_bulk.cuh"
+#include "pfb_fused.cuh"
+#include "pfb_fused_dft.cuh"
+
+namespace cufilter {
+
+constexpr int STEP = 8;
+
+/* OS = K/R, T rows of taps. */
+template <int B, int OS, int T>
+struct walk {
+    static constexpr int K = 64 * B, THREADS = K / 4, R = K / OS;
+    static constexpr int ROW = B + 1, SUB = 16 * ROW + 4, PITCH = 4 * SUB + 2;
+    static constexpr int BUFFER = STEP * PITCH + 1; /* float2 */
+    /* Taps are read again for each step where they would not stay in registers. */
+    static constexpr bool TAPS_SHARED = OS == 2 || T > 12;
+    static constexpr int COLUMNS = OS == 1 ? 4 : 2;
+    static constexpr int STATE = OS == 1 ? T - 1 : 2 * T; /* of a column */
+
+    static constexpr size_t STAGE_AT = 0;
+    static constexpr size_t TWIDDLES_AT = STAGE_AT + (STEP * R + 2) * sizeof(float2);
+    static constexpr size_t TAPS_AT = TWIDDLES_AT + 8 * B * sizeof(float4);
+    static constexpr size_t BUFFERS_AT =
+        TAPS_AT + (TAPS_SHARED ? K * T * sizeof(float) : 0);
+
+    static constexpr size_t memory(int buffers)
+    {
+        return (BUFFERS_AT + (size_t)buffers * BUFFER * sizeof(float2) + 31) / 16 * 16;
+    }
+};
+
+/* What a block walks along. */
+struct walk_range {
+    int64_t begin, end; /* frames */
+    int buffers;        /* 1 or 2 */
+};
+
+/* A thread's filter. */
+template <int B, int OS, int T>
+struct walk_filter {
+    using W = walk<B, OS, T>;
+    float h[4][T];                     /* taps of branch q */
+    float2 state[W::COLUMNS][W::STATE]; /* sums, or rows, the newest first */
+
+    __device__ __forceinline__ void load_taps(const float* taps, float4* shared)
+    {
+        const int r0 = W::THREADS - 1 - (int)threadIdx.x;
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+#pragma unroll
+            for (int t = 0; t < T; ++t)
+                h[q][t] = __ldg(taps + t * W::K + q * W::THREADS + r0);
+            if constexpr (W::TAPS_SHARED)
+#pragma unroll
+                for (int t = 0; t < T; t += 4)
+                    shared[(q * (T / 4) + t / 4) * W::THREADS + threadIdx.x] =
+                        make_float4(h[q][t], h[q][t + 1], h[q][t + 2], h[q][t + 3]);
+        }
+    }
+    __device__ __forceinline__ void refresh_taps(const float4* shared)
+    {
+        if constexpr (W::TAPS_SHARED)
+#pragma unroll
+            for (int q = 0; q < 4; ++q)
+#pragma unroll
+                for (int t = 0; t < T; t += 4) {
+                    const float4 v =
+                        shared[(q * (T / 4) + t / 4) * W::THREADS + threadIdx.x];
+                    h[q][t] = v.x, h[q][t + 1] = v.y;
+                    h[q][t + 2] = v.z, h[q][t + 3] = v.w;
+                }
+    }
+
+    /* A row's items of the thread's columns in, branches out. Column c holds the branches
+     * r0 + (c + COLUMNS n) K/4. */
+    __device__ __forceinline__ void push(const float2 (&x)[W::COLUMNS], float2 (&u)[4])
+    {
+        if constexpr (OS == 1) {
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+                u[q] = state[q][0];
+                multiply_add(u[q], h[q][0], x[q]);
+#pragma unroll
+                for (int t = 0; t < T - 2; ++t) {
+                    state[q][t] = state[q][t + 1];
+                    multiply_add(state[q][t], h[q][t + 1], x[q]);
+                }
+                state[q][T - 2] = make_float2(h[q][T - 1] * x[q].x, h[q][T - 1] * x[q].y);
+            }
+        } else {
+#pragma unroll
+            for (int c = 0; c < 2; ++c) {
+#pragma unroll
+                for (int n = W::STATE - 1; n > 0; --n)
+                    state[c][n] = state[c][n - 1];
+                state[c][0] = x[c];
+            }
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+                u[q] = make_float2(0.0f, 0.0f);
+#pragma unroll
+                for (int t = 0; t < T; ++t)
+                    multiply_add(u[q], h[q][t], state[q & 1][2 * t + (q >> 1)]);
+            }
+        }
+    }
+
+    /* The state that the rows before frame `begin` leave. */
+    __device__ __forceinline__ void start(const pfb_stream& s, int64_t begin)
+    {
+        constexpr int ROWS = OS == 1 ? T - 1 : 2 * T - 1;
+        float2 x[W::COLUMNS], u[4];
+#pragma unroll
+        for (int c = 0; c < W::COLUMNS; ++c)
+#pragma unroll
+            for (int n = 0; n < W::STATE; ++n)
+                state[c][n] = make_float2(0.0f, 0.0f);
+        int64_t n = s.first + (begin - ROWS) * W::R - W::THREADS + 1 + threadIdx.x;
+        if constexpr (OS == 2) {
+#pragma unroll
+            for (int row = ROWS - 1; row >= 0; --row, n += W::R)
+#pragma unroll
+                for (int c = 0; c < 2; ++c)
+                    state[c][row] = pfb_fetch(s, n - c * W::THREADS);
+        } else {
+#pragma unroll 1
+            for (int row = 0; row < ROWS; ++row, n += W::R) {
+#pragma unroll
+                for (int c = 0; c < W::COLUMNS; ++c)
+                    x[c] = pfb_fetch(s, n - c * W::THREADS);
+                push(x, u);
+            }
+        }
+    }
+};
+
+/* Requests the items of the 8 frames from m0 on; true if a bulk copy is under way, false
+ * if they are there after the next barrier. `shift` items precede them. */
+template <int B, int OS, int T>
+__device__ __forceinline__ bool load_step(const pfb_stream& s, int64_t m0, float2* stage,
+                                          uint64_t* barrier, uint32_t& shift)
+{
+    using W = walk<B, OS, T>;
+    constexpr int ITEMS = STEP * W::R;
+    const int64_t from = s.first + (m0 - 1) * W::R + 1;
+    const uint32_t odd = (uint32_t)((uintptr_t)(s.x + from) >> 3) & 1;
+    if (from >= odd && from + ITEMS + odd <= s.n_items) {
+        shift = odd;
+        if (threadIdx.x == 0)
+            bulk_load(stage, s.x + from - odd, (ITEMS + 2 * odd) * 8, barrier);
+        return true;
+    }
+    shift = 0;
+    for (int i = (int)threadIdx.x; i < ITEMS; i += W::THREADS)
+        stage[i] = pfb_fetch(s, from + i);
+    bulk_fence();
+    return false;
+}
+
+/* Appends what the step has loaded, up to frame `end`, and in the end all that is left. */
+template <int B, int OS, int T>
+__device__ __forceinline__ void append_step(const pfb_stream& s, int64_t m0, int64_t end,
+                                            const float2* stage)
+{
+    using W = walk<B, OS, T>;
+    const int64_t from = s.first + (m0 - 1) * W::R + 1;
+    const bool last = m0 + STEP >= end;
+    const int64_t newest = s.first + ((last ? end : m0 + STEP) - 1) * W::R;
+    const int64_t stop = last && end == s.n_frames ? s.n_items : newest + 1;
+    for (int64_t n = (from < 0 ? 0 : from) + threadIdx.x; n < stop; n += W::THREADS) {
+        const int64_t at = n - from;
+        pfb_keep(s, n, at < STEP * W::R ? stage[at] : s.x[n]);
+    }
+}
+
+/* Radix 16 over i of the four transforms of the frames of this thread's group. */
+template <int B, int OS, int T>
+__device__ __forceinline__ void walk_first_pass(float2* buffer, const float4* twiddles)
+{
+    using W = walk<B, OS, T>;
+    constexpr int GROUP = 4 * B; /* threads that share a frame */
+    const int at = threadIdx.x % GROUP, j = at % B, n = at / B;
+    const int sub = B == 8 ? (n & 1) << 1 | n >> 1 : n; /* a half-warp: two apart */
+    float2* const v = buffer + threadIdx.x / GROUP * W::PITCH + sub * W::SUB + j;
+    float2 a[2][16];
+#pragma unroll
+    for (int e = 0; e < 2; ++e)
+#pragma unroll
+        for (int i = 0; i < 16; ++i)
+            a[e][i] = v[e * 4 * W::PITCH + i * W::ROW];
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+        inverse_dft(a[e]);
+#pragma unroll
+        for (int k = 0; k < 16; k += 2) {
+            const float4 w = twiddles[k / 2 * B + j];
+            float2* const out = v + e * 4 * W::PITCH + k * W::ROW;
+            out[0] = k ? complex_product(a[e][k], w.x, w.y) : a[e][0];
+            out[W::ROW] = complex_product(a[e][k + 1], w.z, w.w);
+        }
+    }
+    if constexpr (GROUP > 32)
+        barrier_of(1 + (int)threadIdx.x / GROUP, GROUP);
+    else
+        __syncwarp();
+}
+
+/* Radix B over j: straight to frames m0 .., or in place. */
+template <int B, int OS, int T>
+__device__ __forceinline__ void walk_last_pass(const pfb_stream& s, float2* buffer,
+                                               int64_t m0, int64_t end, bool straight,
+                                               bool alone)
+{
+    using W = walk<B, OS, T>;
+    constexpr int GROUP = 4 * B, EACH = 16 / B;
+    const int at = threadIdx.x % GROUP;
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+        const int f = (int)threadIdx.x / GROUP + 4 * e;
+        float2 a[EACH][B];
+#pragma unroll
+        for (int d = 0; d < EACH; ++d) {
+            const int q = at + GROUP * d;
+            const float2* const v =
+                buffer + f * W::PITCH + (q & 3) * W::SUB + (q >> 2) * W::ROW;
+#pragma unroll
+            for (int i = 0; i < B; ++i)
+                a[d][i] = v[i];
+        }
+        if (e == 1 && straight && alone)
+            __syncthreads(); /* the next step may overwrite the buffer */
+#pragma unroll
+        for (int d = 0; d < EACH; ++d) {
+            const int q = at + GROUP * d;
+            inverse_dft(a[d]);
+            if (!straight) {
+                float2* const v =
+                    buffer + f * W::PITCH + (q & 3) * W::SUB + (q >> 2) * W::ROW;
+#pragma unroll
+                for (int i = 0; i < B; ++i)
+                    v[i] = a[d][i];
+            } else if (m0 + f < end) {
+                float2* const y = s.y + (m0 + f) * s.pitch + q;
+#pragma unroll
+                for (int i = 0; i < B; ++i)
+                    __stcs(y + 64 * i, a[d][i]);
+            }
+        }
+    }
+}
+
+/* The channels wanted of `count` frames from m0 on, out of one or two buffers. */
+template <int B, int OS, int T>
+__device__ __forceinline__ void walk_store(const pfb_stream& s, const float2* buffers,
+                                           int64_t m0, int count)
+{
+    using W = walk<B, OS, T>;
+    const auto place = [](uint32_t k) {
+        return (k & 3) * W::SUB + (k >> 2 & 15) * W::ROW + (k >> 6);
+    };
+    const auto frame = [](int f) {
+        return (f >> 3) * W::BUFFER + (f & 7) * W::PITCH;
+    };
+    if (s.time_major) {
+        for (uint32_t o = threadIdx.x; o < s.n_map; o += W::THREADS) {
+            const float2* const v = buffers + place(pfb_channel(s, o));
+            float2* const y = s.y + m0 * s.pitch + o;
+            for (int f = 0; f < count; ++f)
+                __stcs(y + f * s.pitch, v[frame(f)]);
+        }
+    } else {
+        const int f = (int)(threadIdx.x & 15);
+        for (uint32_t o = threadIdx.x / 16; o < s.n_map; o += W::THREADS / 16)
+            if (f < count)
+                __stcs(pfb_row(s, o) + m0 + f, buffers[frame(f) + place(pfb_channel(s, o))]);
+    }
+}
+
+template <int B, int OS, int T>
+__global__ void __launch_bounds__(walk<B, OS, T>::THREADS, 16 / B)
+    pfb_walk(const pfb_stream s, const walk_shape shape, const int64_t run,
+             const int buffers)
+{
+    using W = walk<B, OS, T>;
+    extern __shared__ __align__(128) unsigned char shared_memory[];
+    float2* const stage = (float2*)(shared_memory + W::STAGE_AT);
+    float4* const twiddles = (float4*)(shared_memory + W::TWIDDLES_AT);
+    float4* const taps = (float4*)(shared_memory + W::TAPS_AT);
+    float2* const buffer0 = (float2*)(shared_memory + W::BUFFERS_AT);
+    uint64_t* const barrier = (uint64_t*)(shared_memory + W::memory(buffers) - 16);
+    const int tid = (int)threadIdx.x, r0 = W::THREADS - 1 - tid;
+    const int64_t begin = (int64_t)blockIdx.x * run;
+    const int64_t end = min(begin + run, s.n_frames);
+    const bool straight = s.time_major && !s.map;
+
+    if (tid == 0)
+        bulk_init(barrier);
+    __syncthreads();
+    uint32_t shift, parity = 0;
+    bool bulk = load_step<B, OS, T>(s, begin, stage, barrier, shift);
+    for (int i = tid; i < 8 * B; i += W::THREADS)
+        twiddles[i] = __ldg(shape.twiddles + i);
+    walk_filter<B, OS, T> filter;
+    filter.load_taps(shape.taps, taps);
+    filter.start(s, begin);
+    float2 turns[3];
+#pragma unroll
+    for (int q = 0; q < 3; ++q)
+        turns[q] = __ldg(shape.turns + q * W::THREADS + r0);
+    if (OS == 2 && ((s.rotation != 0) != (begin % 2 != 0))) {
+        turns[0] = make_float2(-turns[0].x, -turns[0].y);
+        turns[2] = make_float2(-turns[2].x, -turns[2].y);
+    }
+    const int place = r0 + r0 / B;
+
+    for (int64_t m0 = begin; m0 < end; m0 += STEP) {
+        const int turn = buffers == 2 ? (int)((m0 - begin) / STEP) & 1 : 0;
+        float2* const buffer = buffer0 + turn * W::BUFFER;
+        if (bulk) {
+            bulk_wait(barrier, parity);
+            parity ^= 1;
+        } else {
+            __syncthreads();
+        }
+        filter.refresh_taps(taps);
+        const float2* const row = stage + shift + W::R - W::THREADS + tid;
+#pragma unroll
+        for (int f = 0; f < STEP; ++f) {
+            float2 x[W::COLUMNS], u[4];
+#pragma unroll
+            for (int c = 0; c < W::COLUMNS; ++c)
+                x[c] = row[f * W::R - c * W::THREADS];
+            filter.push(x, u);
+            dft<4, true>(u); /* outputs 1 and 2 change places */
+            const float sign = OS == 2 && (f & 1) ? -1.0f : 1.0f;
+            float2* const out = buffer + f * W::PITCH + place;
+            out[0] = u[0];
+            out[W::SUB] = complex_product(u[2], sign * turns[0].x, sign * turns[0].y);
+            out[2 * W::SUB] = complex_product(u[1], turns[1].x, turns[1].y);
+            out[3 * W::SUB] = complex_product(u[3], sign * turns[2].x, sign * turns[2].y);
+        }
+        if (s.append)
+            append_step<B, OS, T>(s, m0, end, stage + shift);
+        __syncthreads();
+        if (m0 + STEP < end)
+            bulk = load_step<B, OS, T>(s, m0 + STEP, stage, barrier, shift);
+        walk_first_pass<B, OS, T>(buffer, twiddles);
+        walk_last_pass<B, OS, T>(s, buffer, m0, end, straight, buffers == 1);
+        const bool last = m0 + STEP >= end;
+        if (!straight && (turn == buffers - 1 || last)) {
+            const int64_t since = m0 - turn * STEP;
+            __syncthreads();
+            walk_store<B, OS, T>(s, buffer0, since,
+                                 (int)min(end - since, (int64_t)(turn + 1) * STEP));
+            __syncthreads();
+        }
+    }
+    pfb_signal(s.blocks_done, s.flag, s.ticket);
+}
+
+template <int B, int OS, int T>
+enum cufilter_status prepare_walk_kernel(walk_shape& shape, int device)
+{
+    constexpr int PER_MULTIPROCESSOR = 16 / B;
+    int multiprocessors, available;
+    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(&multiprocessors,
+                                             cudaDevAttrMultiProcessorCount, device));
+    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
+        &available, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+    /* A block takes 1 KiB for itself. */
+    const size_t two = (walk<B, OS, T>::memory(2) + 1024) * PER_MULTIPROCESSOR;
+    if (!shape.buffers)
+        shape.buffers = two <= (size_t)available ? 2 : 1;
+    shape.blocks = (uint32_t)(multiprocessors * PER_MULTIPROCESSOR);
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
+        pfb_walk<B, OS, T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        (int)walk<B, OS, T>::memory((int)shape.buffers)));
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
+        pfb_walk<B, OS, T>, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
+    return CUFILTER_OK;
+}
+
+template <int B, int OS, int T>
+enum cufilter_status launch_walk_kernel(const walk_shape& shape, const pfb_stream& s,
+                                        cudaStream_t stream)
+{
+    const int64_t unit = STEP * (int64_t)shape.buffers;
+    const int64_t steps = (s.n_frames + unit - 1) / unit;
+    const int64_t run = (steps + shape.blocks - 1) / shape.blocks * unit;
+    const unsigned blocks = (unsigned)((s.n_frames + run - 1) / run);
+    pfb_walk<B, OS, T><<<blocks, walk<B, OS, T>::THREADS,
+                         walk<B, OS, T>::memory((int)shape.buffers), stream>>>(
+        s, shape, run, (int)shape.buffers);
+    return pfb_launched("pfb_walk");
+}
+
+/* f is called with B and T as integral constants. */
+template <class F>
+enum cufilter_status with_walk_shape(const walk_shape& shape, const F& f)
+{
+    using std::integral_constant;
+    const bool more = shape.tap_rows > 12;
+    switch (shape.K) {
+    case 256:
+        return more ? f(integral_constant<int, 4>(), integral_constant<int, 16>())
+                    : f(integral_constant<int, 4>(), integral_constant<int, 12>());
+    case 512:
+        return more ? f(integral_constant<int, 8>(), integral_constant<int, 16>())
+                    : f(integral_constant<int, 8>(), integral_constant<int, 12>());
+    default:
+        return more ? f(integral_constant<int, 16>(), integral_constant<int, 16>())
+                    : f(integral_constant<int, 16>(), integral_constant<int, 12>());
+    }
+}
+
+template <int OS>
+enum cufilter_status walk_kernels<OS>::prepare(walk_shape& shape, int device)
+{
+    return with_walk_shape(shape, [&](auto b, auto t) {
+        return prepare_walk_kernel<decltype(b)::value, OS, decltype(t)::value>(shape,
+                                                                               device);
+    });
+}
+
+template <int OS>
+enum cufilter_status walk_kernels<OS>::launch(const walk_shape& shape,
+                                              const pfb_stream& s, cudaStream_t stream)
+{
+    return with_walk_shape(shape, [&](auto b, auto t) {
+        return launch_walk_kernel<decltype(b)::value, OS, decltype(t)::value>(shape, s,
+                                                                              stream);
+    });
+}
+
+} // namespace cufilter
+
+#endif

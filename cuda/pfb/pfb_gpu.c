@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The channelizer's GPU backend: choice of method, history, and the ways a call's items
+ * reach the GPU and come back.
+ *
+ * Device memory: the work is queued on the handle's stream. Host memory: frames are stored
+ * straight to pinned or registered memory by the kernels, and pageable ones through pinned
+ * bounce buffers. A short call's kernel also reads its input over the bus. A longer call
+ * goes in pieces: as tiles of frames overlap in their input, which would cross the bus
+ * several times, a second stream relays the next piece into device memory while this one's
+ * frames leave. The pieces run in order as if each were a call of its own: a piece finds
+ * its predecessors in the ring.
+ *
+ * For measuring, CUFILTER_PFB_METHOD = fused | general overrules the choice of method and
+ * CUFILTER_PFB_PIECE = ITEMS the length of pieces; both are read when a channelizer or its
+ * taps are made. */
+#include "pfb_gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOTS = CUFILTER_GPU_SLOTS,
+    DIRECT_ITEMS = 1 << 15,     /* calls up to here are read over the bus by the kernel */
+    LEAST_PIECE = 1 << 15,      /* items */
+    MOST_PIECE = 1 << 18,
+    RELAY_ITEMS = 1 << 17,      /* longer pieces are left to a copy engine */
+    RING_SPARE = 1 << 16,       /* items of the ring beyond the history, for pieces */
+    MOST_PIECE_OUT = 1 << 22    /* output items of a piece */
+};
+
+struct gpu_plan {
+    struct pfb_spec spec;
+    size_t reach; /* items before a call that its first frame's window may touch */
+    struct pfb_fused* fused;
+    struct pfb_general* general;
+};
+
+struct gpu_map {
+    int device;
+    int32_t* channels; /* device; NULL: identity */
+};
+
+struct gpu {
+    struct cufilter_gpu gpu;
+    struct pfb_spec spec;
+    size_t forced_piece;
+    struct pfb_port_table ports;
+    struct cufilter_gpu_buffer bounce_in, bounce_out; /* pinned, SLOTS pieces */
+    struct cufilter_gpu_buffer staging;               /* device, SLOTS pieces */
+};
+
+/* A call, or a piece of one: x[0 .. n-1] and the frames that become due in it. */
+struct piece {
+    const void* x;
+    size_t n;
+    int64_t first;  /* item of the first frame */
+    uint64_t frame; /* its absolute index */
+    size_t done;    /* frames of the call before the piece */
+    size_t count;
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ------------------------------------------------------------------ plans, maps */
+
+/* Work queued on device pointers may still use what is about to be freed. */
+static void settle(int device)
+{
+    if (cudaSetDevice(device) == cudaSuccess)
+        (void)cudaDeviceSynchronize();
+}
+
+static void gpu_free_plan(void* plan)
+{
+    struct gpu_plan* p = plan;
+    if (!p)
+        return;
+    settle(p->spec.device);
+    pfb_fused_free(p->fused);
+    pfb_general_free(p->general);
+    (void)cudaGetLastError();
+    free(p);
+}
+
+static enum cufilter_status make_methods(struct gpu_plan* p,
+                                         const struct pfb_design* design)
+{
+    const char* const forced = getenv("CUFILTER_PFB_METHOD");
+    const bool general = forced && !strcmp(forced, "general");
+    const bool fused = forced && !strcmp(forced, "fused");
+    if (forced && *forced && !general && !fused)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "pfb_gpu: CUFILTER_PFB_METHOD must be fused or general, not "
+                             "\"%s\"",
+                             forced);
+    if (!general && pfb_fused_supports(&p->spec, design->n_taps))
+        return pfb_fused_make(&p->fused, &p->spec, design);
+    if (fused)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "pfb_gpu: the fused method cannot do %zu channels, "
+                             "decimation %zu and %zu%s taps",
+                             p->spec.n_channels, p->spec.decimation, design->n_taps,
+                             p->spec.complex_taps ? " complex" : "");
+    return pfb_general_make(&p->general, &p->spec, design);
+}
+
+static enum cufilter_status gpu_make_plan(void** plan, const struct pfb_spec* spec,
+                                          const struct pfb_design* design)
+{
+    const size_t K = spec->n_channels, rows = (design->n_taps + K - 1) / K;
+    *plan = NULL;
+    CUFILTER_TRY(cufilter_device_use(spec->device));
+    struct gpu_plan* p = calloc(1, sizeof *p);
+    if (!p)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    p->spec = *spec;
+    /* The methods round the rows of taps up, and read what then meets zeros. */
+    p->reach = (most(rows + 4, 16) + 1) * K;
+    const enum cufilter_status status = make_methods(p, design);
+    if (status != CUFILTER_OK)
+        gpu_free_plan(p);
+    else
+        *plan = p;
+    return status;
+}
+
+static void gpu_free_map(void* map)
+{
+    struct gpu_map* m = map;
+    if (!m)
+        return;
+    settle(m->device);
+    cudaFree(m->channels);
+    (void)cudaGetLastError();
+    free(m);
+}
+
+static bool is_identity(const struct pfb_spec* spec, const int32_t* channels)
+{
+    for (size_t o = 0; o < spec->n_map; ++o)
+        if (channels[o] != (int32_t)o)
+            return false;
+    return spec->n_map == spec->n_channels;
+}
+
+static enum cufilter_status upload_map(struct gpu_map* m, const int32_t* channels,
+                                       size_t n)
+{
+    void* p;
+    CUFILTER_TRY(cufilter_gpu_alloc("pfb_gpu", &p, n * sizeof *channels, "channel map"));
+    m->channels = p;
+    CUFILTER_TRY_CUDA(
+        cudaMemcpy(p, channels, n * sizeof *channels, cudaMemcpyHostToDevice));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status gpu_make_map(void** map, const struct pfb_spec* spec,
+                                         const int32_t* channels)
+{
+    *map = NULL;
+    CUFILTER_TRY(cufilter_device_use(spec->device));
+    struct gpu_map* m = calloc(1, sizeof *m);
+    if (!m)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    m->device = spec->device;
+    const enum cufilter_status status =
+        is_identity(spec, channels) ? CUFILTER_OK : upload_map(m, channels, spec->n_map);
+    if (status != CUFILTER_OK)
+        gpu_free_map(m);
+    else
+        *map = m;
+    return status;
+}
+
+/* ------------------------------------------------------------------ life */
+
+static size_t ring_items(const struct pfb_spec* spec, size_t history)
+{
+    return history + 8 * spec->n_channels + RING_SPARE;
+}
+
+static void gpu_destroy(void* self)
+{
+    struct gpu* g = self;
+    if (!g)
+        return;
+    cufilter_gpu_close(&g->gpu);
+    pfb_port_table_free(&g->ports);
+    cufilter_gpu_free_buffer(&g->bounce_in);
+    cufilter_gpu_free_buffer(&g->bounce_out);
+    cufilter_gpu_free_buffer(&g->staging);
+    (void)cudaGetLastError();
+    free(g);
+}
+
+static enum cufilter_status read_environment(struct gpu* g)
+{
+    const char* const piece = getenv("CUFILTER_PFB_PIECE");
+    if (!piece || !*piece)
+        return CUFILTER_OK;
+    g->forced_piece = strtoull(piece, NULL, 10);
+    if (g->forced_piece < 1 || g->forced_piece > MOST_PIECE)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "pfb_gpu: CUFILTER_PFB_PIECE must be 1 .. %d items, not "
+                             "\"%s\"",
+                             MOST_PIECE, piece);
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status gpu_create(void** self, const struct pfb_spec* spec,
+                                       size_t history)
+{
+    *self = NULL;
+    struct gpu* g = calloc(1, sizeof *g);
+    if (!g)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    g->spec = *spec;
+    enum cufilter_status status = read_environment(g);
+    if (status == CUFILTER_OK)
+        status = cufilter_gpu_open(&g->gpu, spec->device, "pfb_gpu", PFB_ITEM,
+                                   ring_items(spec, history));
+    if (status != CUFILTER_OK)
+        gpu_destroy(g);
+    else
+        *self = g;
+    return status;
+}
+
+static enum cufilter_status gpu_reserve(void* self, size_t history)
+{
+    struct gpu* g = self;
+    return cufilter_gpu_reserve(&g->gpu, ring_items(&g->spec, history));
+}
+
+static enum cufilter_status gpu_get_history(void* self, void* items, size_t n)
+{
+    return cufilter_gpu_get_history(&((struct gpu*)self)->gpu, items, n);
+}
+
+static enum cufilter_status gpu_set_history(void* self, const void* items, size_t n)
+{
+    return cufilter_gpu_set_history(&((struct gpu*)self)->gpu, items, n);
+}
+
+/* ------------------------------------------------------------------ one piece */
+
+static struct pfb_launch launch_of(const struct gpu* g, const struct gpu_map* map,
+                                   const struct piece* c, const struct pfb_view* y)
+{
+    struct pfb_launch launch = {
+        .x = c->x,
+        .n_items = (int64_t)c->n,
+        .frame = c->frame,
+        .rotation = (uint32_t)pfb_rotation(&g->spec, c->frame),
+        .first = c->first,
+        .n_frames = (int64_t)c->count,
+        .ring = g->gpu.ring,
+        .ring_mask = (uint32_t)(g->gpu.ring_items - 1),
+        .ring_pos = g->gpu.ring_pos,
+        .map = map->channels,
+        .layout = y->layout,
+        .y = y->data,
+        .ports = y->ports,
+        .pitch = (int64_t)y->pitch,
+        .blocks_done = g->gpu.blocks_done,
+        .stream = g->gpu.stream,
+    };
+    if (y->layout == CUFILTER_PFB_PORTS)
+        launch.port_offset = (int64_t)c->done;
+    else if (c->count)
+        launch.y = (char*)y->data +
+                   c->done * (y->layout == CUFILTER_PFB_TIME_MAJOR ? y->pitch : 1) *
+                       PFB_ITEM;
+    return launch;
+}
+
+/* Queues a piece, whose x and frames are device addresses, and moves the ring on. With a
+ * ticket the flag tells the host when all of it is done. */
+static enum cufilter_status filter_piece(struct gpu* g, const struct gpu_plan* p,
+                                         const struct gpu_map* map, const struct piece* c,
+                                         const struct pfb_view* y, uint32_t* ticket)
+{
+    struct pfb_launch launch = launch_of(g, map, c, y);
+    /* Whether the append overwrites nothing that the same launch reads. */
+    const bool safe = c->n + p->reach <= g->gpu.ring_items;
+    const bool by_method = ticket && safe && c->count;
+    struct pfb_launch notify = launch;
+    if (ticket) {
+        notify.flag = g->gpu.flag.device;
+        notify.ticket = *ticket = ++g->gpu.ticket;
+    }
+    launch.append = safe && c->count;
+    launch.flag = by_method ? notify.flag : NULL;
+    launch.ticket = by_method ? notify.ticket : 0;
+    if (c->count && p->fused)
+        CUFILTER_TRY(pfb_fused_launch(p->fused, &launch));
+    else if (c->count)
+        CUFILTER_TRY(pfb_general_launch(p->general, &launch));
+    if (!launch.append)
+        CUFILTER_TRY(pfb_append_launch(&launch));
+    if (ticket && !by_method)
+        CUFILTER_TRY(pfb_notify_launch(&notify));
+    cufilter_gpu_advance(&g->gpu, c->n);
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ host memory */
+
+struct call {
+    struct piece whole;
+    const struct pfb_frames* frames;
+    struct pfb_view y;
+    enum cufilter_memory x_memory;
+    void* x_device;
+};
+
+/* What is under way in a slot. */
+struct in_flight {
+    uint32_t ticket;
+    size_t done, count; /* frames before the piece, and its own */
+};
+
+/* Frames of the call that are due before item n of it. */
+static size_t frames_before(const struct gpu* g, const struct piece* call, size_t n)
+{
+    const int64_t R = (int64_t)g->spec.decimation, span = (int64_t)n - call->first;
+    const size_t count = span <= 0 ? 0 : (size_t)((span + R - 1) / R);
+    return least(count, call->count);
+}
+
+static struct piece cut_piece(const struct gpu* g, const struct piece* call, size_t begin,
+                              size_t end)
+{
+    const size_t before = begin ? frames_before(g, call, begin) : 0;
+    const size_t after = end < call->n ? frames_before(g, call, end) : call->count;
+    return (struct piece){
+        .n = end - begin,
+        .first = call->first + (int64_t)(before * g->spec.decimation) - (int64_t)begin,
+        .frame = call->frame + before,
+        .done = before,
+        .count = after - before,
+    };
+}
+
+/* Items of a piece: a quarter of the call, within reason on either side. */
+static size_t piece_items(const struct gpu* g, size_t n)
+{
+    const size_t R = g->spec.decimation;
+    size_t items = n <= DIRECT_ITEMS ? n : most((n + 3) / 4, LEAST_PIECE);
+    items = least(most(items, 8 * R), MOST_PIECE);
+    if (g->forced_piece)
+        items = g->forced_piece;
+    return least(items, most(MOST_PIECE_OUT / g->spec.n_map, 1) * R);
+}
+
+static size_t piece_frames(const struct gpu* g, size_t items)
+{
+    return items / g->spec.decimation + 1;
+}
+
+static enum cufilter_status grow_for(struct gpu* g, struct gpu_plan* p,
+                                     const struct call* c, size_t items, bool relayed)
+{
+    const size_t slots = items < c->whole.n ? SLOTS : 1;
+    const size_t frames = piece_frames(g, items);
+    if (c->x_memory == CUFILTER_MEMORY_HOST)
+        CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &g->bounce_in,
+                                              slots * items * PFB_ITEM));
+    if (c->y.memory == CUFILTER_MEMORY_HOST)
+        CUFILTER_TRY(cufilter_gpu_grow_pinned(
+            "pfb_gpu", &g->bounce_out, slots * frames * g->spec.n_map * PFB_ITEM));
+    if (relayed)
+        CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &g->staging,
+                                              slots * items * PFB_ITEM, "input pieces"));
+    /* Better to run out of memory now than after other pieces have been appended. */
+    return p->general ? pfb_general_prepare(p->general, frames, g->gpu.stream)
+                      : CUFILTER_OK;
+}
+
+/* Brings a piece's input into the slot's staging memory, ahead of the stream. */
+static enum cufilter_status relay(struct gpu* g, struct piece* piece, size_t k,
+                                  size_t items)
+{
+    struct cufilter_gpu* const gpu = &g->gpu;
+    const size_t slot = k % SLOTS;
+    void* const to = (char*)g->staging.device + slot * items * PFB_ITEM;
+    if (k >= SLOTS)
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(gpu->relay, gpu->used[slot], 0));
+    if (piece->n <= RELAY_ITEMS)
+        CUFILTER_TRY(pfb_relay_launch(to, piece->x, piece->n, gpu->relay));
+    else
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync(to, piece->x, piece->n * PFB_ITEM,
+                                          cudaMemcpyDefault, gpu->relay));
+    CUFILTER_TRY_CUDA(cudaEventRecord(gpu->arrived[slot], gpu->relay));
+    CUFILTER_TRY_CUDA(cudaStreamWaitEvent(gpu->stream, gpu->arrived[slot], 0));
+    piece->x = to;
+    return CUFILTER_OK;
+}
+
+/* Waits for a slot's piece and takes its frames out of the bounce buffer. */
+static enum cufilter_status land(struct gpu* g, const struct call* c,
+                                 const struct in_flight* f, const struct pfb_view* y,
+                                 const void* compact)
+{
+    CUFILTER_TRY(cufilter_gpu_wait(&g->gpu, f->ticket));
+    if (c->y.memory == CUFILTER_MEMORY_HOST)
+        pfb_compact_to_frames(c->frames, g->spec.n_map, f->done, f->count, compact,
+                              y->pitch);
+    return CUFILTER_OK;
+}
+
+/* Where the slot's frames lie in the bounce buffer. */
+static size_t bounce_offset(const struct gpu* g, size_t slot, size_t items)
+{
+    return slot * piece_frames(g, items) * g->spec.n_map * PFB_ITEM;
+}
+
+/* Queues piece k, items [begin, end) of the call. */
+static enum cufilter_status queue_piece(struct gpu* g, struct gpu_plan* p,
+                                        const struct gpu_map* map, const struct call* c,
+                                        size_t k, size_t items, bool relayed,
+                                        struct in_flight* f)
+{
+    const size_t slot = k % SLOTS, begin = k * items;
+    struct piece piece = cut_piece(g, &c->whole, begin, least(begin + items, c->whole.n));
+    struct pfb_view y = c->y;
+    f->done = piece.done;
+    f->count = piece.count;
+    piece.x = (char*)c->x_device + begin * PFB_ITEM;
+    if (c->x_memory == CUFILTER_MEMORY_HOST) {
+        const size_t offset = slot * items * PFB_ITEM;
+        memcpy((char*)g->bounce_in.host + offset,
+               (const char*)c->whole.x + begin * PFB_ITEM, piece.n * PFB_ITEM);
+        piece.x = (char*)g->bounce_in.device + offset;
+    }
+    if (c->y.memory == CUFILTER_MEMORY_HOST) {
+        y = pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, items),
+                             (char*)g->bounce_out.device + bounce_offset(g, slot, items));
+        piece.done = 0;
+    }
+    if (relayed)
+        CUFILTER_TRY(relay(g, &piece, k, items));
+    CUFILTER_TRY(filter_piece(g, p, map, &piece, &y, &f->ticket));
+    if (relayed)
+        CUFILTER_TRY_CUDA(cudaEventRecord(g->gpu.used[slot], g->gpu.stream));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
+                                         const struct gpu_map* map, const struct call* c)
+{
+    const size_t items = piece_items(g, c->whole.n);
+    const size_t pieces = (c->whole.n + items - 1) / items;
+    const bool relayed = pieces > 1 && c->x_memory != CUFILTER_MEMORY_DEVICE;
+    const struct pfb_view compact =
+        pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, items), NULL);
+    struct in_flight under_way[SLOTS];
+    size_t landed = 0;
+    CUFILTER_TRY(grow_for(g, p, c, items, relayed));
+    for (size_t k = 0; k < pieces + SLOTS; ++k) {
+        struct in_flight* const f = &under_way[k % SLOTS];
+        if (k >= SLOTS && landed < pieces) {
+            CUFILTER_TRY(land(g, c, f, &compact,
+                              (char*)g->bounce_out.host +
+                                  bounce_offset(g, k % SLOTS, items)));
+            ++landed;
+        }
+        if (k < pieces)
+            CUFILTER_TRY(queue_piece(g, p, map, c, k, items, relayed, f));
+    }
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ a call */
+
+static enum cufilter_status run_call(struct gpu* g, struct gpu_plan* p,
+                                     const struct gpu_map* map, struct call* c)
+{
+    const bool queued = c->x_memory == CUFILTER_MEMORY_DEVICE &&
+                        c->y.memory == CUFILTER_MEMORY_DEVICE;
+    if (c->whole.count && c->y.memory != CUFILTER_MEMORY_HOST)
+        CUFILTER_TRY(pfb_view_bind(&c->y, &g->ports, &g->gpu, queued));
+    if (!queued)
+        return process_host(g, p, map, c);
+    c->whole.x = c->x_device;
+    return filter_piece(g, p, map, &c->whole, &c->y, NULL);
+}
+
+static enum cufilter_status gpu_process(void* self, void* plan, void* map, const void* x,
+                                        size_t n_in, const struct pfb_frames* y,
+                                        int64_t first, uint64_t frame, size_t n_frames)
+{
+    struct gpu* g = self;
+    struct call c = {
+        .whole = {.x = x, .n = n_in, .first = first, .frame = frame, .count = n_frames},
+        .frames = y,
+    };
+    const uint32_t ring_pos = g->gpu.ring_pos;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    c.x_memory =
+        cufilter_memory_of(g->spec.device, x, n_in * PFB_ITEM, &c.x_device);
+    c.y.memory = CUFILTER_MEMORY_DEVICE; /* with no frames, never written */
+    if (n_frames)
+        CUFILTER_TRY(pfb_view_of(&c.y, &g->ports, g->spec.device, y, g->spec.n_map,
+                                 n_frames));
+    const enum cufilter_status status = run_call(g, plan, map, &c);
+    if (status != CUFILTER_OK) {
+        cufilter_gpu_drain(&g->gpu);
+        g->gpu.ring_pos = ring_pos;
+    }
+    return status;
+}
+
+static enum cufilter_status gpu_synchronize(void* self)
+{
+    struct gpu* g = self;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->gpu.stream));
+    return CUFILTER_OK;
+}
+
+static void* gpu_stream(void* self)
+{
+    return ((struct gpu*)self)->gpu.stream;
+}
+
+static int gpu_describe(void* self, void* plan, char* text, size_t size)
+{
+    const struct gpu* g = self;
+    const struct gpu_plan* p = plan;
+    char method[128];
+    if (p->fused)
+        pfb_fused_describe(p->fused, method, sizeof method);
+    else
+        pfb_general_describe(p->general, method, sizeof method);
+    return snprintf(text, size, "GPU %d (%s), %s", g->spec.device, g->gpu.name, method);
+}
+
+const struct pfb_backend pfb_backend_gpu = {
+    .create = gpu_create,
+    .destroy = gpu_destroy,
+    .make_plan = gpu_make_plan,
+    .free_plan = gpu_free_plan,
+    .make_map = gpu_make_map,
+    .free_map = gpu_free_map,
+    .reserve = gpu_reserve,
+    .process = gpu_process,
+    .synchronize = gpu_synchronize,
+    .get_history = gpu_get_history,
+    .set_history = gpu_set_history,
+    .stream = gpu_stream,
+    .describe = gpu_describe,
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the frames of a call lie, and their way through pinned memory. */
+#include "pfb_gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes from the first to the last item of frames in one array. */
+static size_t span(const struct pfb_frames* frames, size_t rows, size_t n_frames)
+{
+    const size_t items = frames->layout == CUFILTER_PFB_TIME_MAJOR
+                             ? (n_frames - 1) * frames->pitch + rows
+                             : (rows - 1) * frames->pitch + n_frames;
+    return items * PFB_ITEM;
+}
+
+static enum cufilter_status size_table(struct pfb_port_table* table, size_t rows)
+{
+    if (table->rows >= rows)
+        return CUFILTER_OK;
+    void** const addresses = realloc(table->addresses, rows * sizeof *addresses);
+    if (!addresses)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "pfb_gpu: no memory for %zu ports",
+                             rows);
+    table->addresses = addresses;
+    table->rows = rows;
+    return CUFILTER_OK;
+}
+
+enum cufilter_status pfb_view_of(struct pfb_view* view, struct pfb_port_table* table,
+                                 int device, const struct pfb_frames* frames, size_t rows,
+                                 size_t n_frames)
+{
+    *view = (struct pfb_view){.layout = frames->layout, .pitch = frames->pitch};
+    if (frames->layout != CUFILTER_PFB_PORTS) {
+        view->memory = cufilter_memory_of(device, frames->data,
+                                          span(frames, rows, n_frames), &view->data);
+        return CUFILTER_OK;
+    }
+    CUFILTER_TRY(size_table(table, rows));
+    view->memory = CUFILTER_MEMORY_DEVICE;
+    for (size_t o = 0; o < rows && view->memory != CUFILTER_MEMORY_HOST; ++o) {
+        const enum cufilter_memory memory = cufilter_memory_of(
+            device, frames->ports[o], n_frames * PFB_ITEM, &table->addresses[o]);
+        if (memory == CUFILTER_MEMORY_HOST || view->memory == CUFILTER_MEMORY_DEVICE)
+            view->memory = memory;
+    }
+    return CUFILTER_OK;
+}
+
+enum cufilter_status pfb_view_bind(struct pfb_view* view, struct pfb_port_table* table,
+                                   const struct cufilter_gpu* gpu, bool queued)
+{
+    const size_t bytes = table->rows * sizeof *table->addresses;
+    if (view->layout != CUFILTER_PFB_PORTS)
+        return CUFILTER_OK;
+    if (!queued) {
+        CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &table->pinned, bytes));
+        memcpy(table->pinned.host, table->addresses, bytes);
+        view->ports = table->pinned.device;
+        return CUFILTER_OK;
+    }
+    /* A queued launch may still read the old table: the copy is queued behind it, and
+     * takes pageable memory along before it returns. */
+    if (!table->device.device)
+        CUFILTER_TRY(
+            cufilter_gpu_grow_device("pfb_gpu", &table->device, bytes, "port table"));
+    CUFILTER_TRY_CUDA(cudaMemcpyAsync(table->device.device, table->addresses, bytes,
+                                      cudaMemcpyHostToDevice, gpu->stream));
+    view->ports = table->device.device;
+    return CUFILTER_OK;
+}
+
+void pfb_port_table_free(struct pfb_port_table* table)
+{
+    free(table->addresses);
+    cufilter_gpu_free_buffer(&table->pinned);
+    cufilter_gpu_free_buffer(&table->device);
+    memset(table, 0, sizeof *table);
+}
+
+/* ------------------------------------------------------------------ compact frames */
+
+struct pfb_view pfb_compact_view(const struct pfb_frames* frames, size_t rows,
+                                 size_t capacity, void* data)
+{
+    const bool by_frame = frames->layout == CUFILTER_PFB_TIME_MAJOR;
+    return (struct pfb_view){
+        .memory = CUFILTER_MEMORY_MAPPED,
+        .layout = by_frame ? CUFILTER_PFB_TIME_MAJOR : CUFILTER_PFB_CHANNEL_MAJOR,
+        .data = data,
+        .pitch = by_frame ? rows : capacity,
+    };
+}
+
+/* The item (frame, row) of the caller's frames. */
+static char* item_of(const struct pfb_frames* frames, size_t frame, size_t row)
+{
+    switch (frames->layout) {
+    case CUFILTER_PFB_TIME_MAJOR:
+        return (char*)frames->data + (frame * frames->pitch + row) * PFB_ITEM;
+    case CUFILTER_PFB_CHANNEL_MAJOR:
+        return (char*)frames->data + (row * frames->pitch + frame) * PFB_ITEM;
+    default:
+        return (char*)frames->ports[row] + frame * PFB_ITEM;
+    }
+}
+
+void pfb_compact_to_frames(const struct pfb_frames* frames, size_t rows, size_t begin,
+                           size_t count, const void* compact, size_t pitch)
+{
+    const char* const from = compact;
+    if (frames->layout == CUFILTER_PFB_TIME_MAJOR)
+        for (size_t i = 0; i < count; ++i)
+            memcpy(item_of(frames, begin + i, 0), from + i * pitch * PFB_ITEM,
+                   rows * PFB_ITEM);
+    else
+        for (size_t o = 0; o < rows; ++o)
+            memcpy(item_of(frames, begin, o), from + o * pitch * PFB_ITEM,
+                   count * PFB_ITEM);
+}
+
+void pfb_compact_from_frames(const struct pfb_frames* frames, size_t rows, size_t begin,
+                             size_t count, void* compact, size_t pitch)
+{
+    char* const to = compact;
+    if (frames->layout == CUFILTER_PFB_TIME_MAJOR)
+        for (size_t i = 0; i < count; ++i)
+            memcpy(to + i * pitch * PFB_ITEM, item_of(frames, begin + i, 0),
+                   rows * PFB_ITEM);
+    else
+        for (size_t o = 0; o < rows; ++o)
+            memcpy(to + o * pitch * PFB_ITEM, item_of(frames, begin, o),
+                   count * PFB_ITEM);
+}
