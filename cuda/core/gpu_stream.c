@@ -112,11 +112,11 @@ enum cufilter_status cufilter_gpu_open(struct cufilter_gpu* gpu, int device,
     snprintf(gpu->name, sizeof gpu->name, "%s", info.name);
     CUFILTER_TRY(make_streams(gpu));
     CUFILTER_TRY(round_ring(gpu, &ring_items));
-    CUFILTER_TRY(cufilter_gpu_alloc(where, &gpu->ring, ring_items * item_bytes,
-                                    "history"));
+    CUFILTER_TRY(
+        cufilter_gpu_alloc(where, &gpu->ring, ring_items * item_bytes, "history"));
     gpu->ring_items = ring_items;
-    CUFILTER_TRY(cufilter_gpu_alloc(where, &p, sizeof *gpu->blocks_done,
-                                    "block counter"));
+    CUFILTER_TRY(
+        cufilter_gpu_alloc(where, &p, sizeof *gpu->blocks_done, "block counter"));
     gpu->blocks_done = p;
     CUFILTER_TRY(cufilter_gpu_grow_pinned(where, &gpu->flag, FLAG_BYTES));
     memset(gpu->flag.host, 0, FLAG_BYTES);
@@ -167,14 +167,13 @@ enum cufilter_status cufilter_gpu_get_history(struct cufilter_gpu* gpu, void* it
     CUFILTER_TRY_CUDA(cudaMemcpyAsync(items, (const char*)gpu->ring + from * size,
                                       head * size, cudaMemcpyDefault, gpu->stream));
     CUFILTER_TRY_CUDA(cudaMemcpyAsync((char*)items + head * size, gpu->ring,
-                                      (n - head) * size, cudaMemcpyDefault,
-                                      gpu->stream));
+                                      (n - head) * size, cudaMemcpyDefault, gpu->stream));
     CUFILTER_TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return CUFILTER_OK;
 }
 
-enum cufilter_status cufilter_gpu_set_history(struct cufilter_gpu* gpu,
-                                              const void* items, size_t n)
+enum cufilter_status cufilter_gpu_set_history(struct cufilter_gpu* gpu, const void* items,
+                                              size_t n)
 {
     const size_t size = gpu->item;
     CUFILTER_TRY(cufilter_device_use(gpu->device));

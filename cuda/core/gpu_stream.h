@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One handle's side of a GPU: streams, the ring of history, memory that grows, and the
- * ticket by which the last launch of a call tells the host that it is done. Not installed.
+ * ticket by which the last launch of a call tells the host that it is done. Not
+ * installed.
  *
  * The last launch of a call on host memory writes a ticket to mapped memory and the CPU
  * spins on it, which is sooner than cudaStreamSynchronize() (tests/transfer_bench.cu). */
@@ -63,8 +64,8 @@ void cufilter_gpu_free_buffer(struct cufilter_gpu_buffer* buffer);
 /* The last n items of the ring, oldest first; set also clears what is older. */
 enum cufilter_status cufilter_gpu_get_history(struct cufilter_gpu* gpu, void* items,
                                               size_t n);
-enum cufilter_status cufilter_gpu_set_history(struct cufilter_gpu* gpu,
-                                              const void* items, size_t n);
+enum cufilter_status cufilter_gpu_set_history(struct cufilter_gpu* gpu, const void* items,
+                                              size_t n);
 /* Makes the ring hold at least `ring_items`, keeping what is there. */
 enum cufilter_status cufilter_gpu_reserve(struct cufilter_gpu* gpu, size_t ring_items);
 /* n items have been appended. */

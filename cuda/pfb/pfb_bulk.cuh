@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bulk copies from global to shared memory, completing on a barrier (sm_90). Addresses and
- * sizes are multiples of 16 bytes. Not installed. */
+/* Bulk copies from global to shared memory, completing on a barrier (sm_90). Addresses
+ * and sizes are multiples of 16 bytes. Not installed. */
 #ifndef CUFILTER_PFB_PFB_BULK_CUH
 #define CUFILTER_PFB_PFB_BULK_CUH
 
@@ -25,11 +25,10 @@ __device__ __forceinline__ void bulk_init(uint64_t* barrier)
 __device__ __forceinline__ void bulk_load(void* to, const void* from, uint32_t bytes,
                                           uint64_t* barrier)
 {
-    asm volatile(
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-            shared_address(barrier)),
-        "r"(bytes)
-        : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
                  "l"(from), "r"(bytes), "r"(shared_address(barrier))

@@ -8,9 +8,10 @@
  *     u_i[p] = sum_q h[r + q K] x[t_i - r - q K],   r = (p + a_i) mod K,
  *     t_i = first + i R.
  *
- * p depends on the input item alone, so a thread that keeps p meets every K-th item. Where
- * R divides K, the frames i, i + P, i + 2 P ... with P = K / R share r, and their windows
- * are shifted by one row of K items: an ordinary FIR along a column of K-spaced items. */
+ * p depends on the input item alone, so a thread that keeps p meets every K-th item.
+ * Where R divides K, the frames i, i + P, i + 2 P ... with P = K / R share r, and their
+ * windows are shifted by one row of K items: an ordinary FIR along a column of K-spaced
+ * items. */
 #ifndef CUFILTER_PFB_PFB_DEVICE_CUH
 #define CUFILTER_PFB_PFB_DEVICE_CUH
 
@@ -55,8 +56,8 @@ inline pfb_stream make_pfb_stream(const struct pfb_spec* spec, const struct pfb_
 /* x[g], from the call or the ring; 0 beyond the call. */
 __device__ __forceinline__ float2 pfb_fetch(const pfb_stream& s, int64_t g)
 {
-    const float2* p = g < 0 ? s.ring + ((s.ring_pos + (uint32_t)g) & s.ring_mask)
-                            : s.x + g;
+    const float2* p =
+        g < 0 ? s.ring + ((s.ring_pos + (uint32_t)g) & s.ring_mask) : s.x + g;
     return g < s.n_items ? *p : make_float2(0.0f, 0.0f);
 }
 
@@ -152,8 +153,7 @@ __device__ __forceinline__ void branch_fir_parts(float2 (&sums)[N], const Tap* t
         for (int q = PFB_PART_ROWS; q < n_taps; q += PFB_PART_ROWS) {
             float2 part[N];
             branch_fir(part, taps + (size_t)q * tap_pitch, tap_pitch,
-                       min(n_taps - q, PFB_PART_ROWS),
-                       [&](int j) { return row(j - q); });
+                       min(n_taps - q, PFB_PART_ROWS), [&](int j) { return row(j - q); });
 #pragma unroll
             for (int j = 0; j < N; ++j)
                 sums[j] = make_float2(sums[j].x + part[j].x, sums[j].y + part[j].y);
@@ -200,8 +200,8 @@ __device__ __forceinline__ void pfb_signal(uint32_t* blocks_done, volatile uint3
 
 /* ------------------------------------------------------------------ host side */
 
-/* taps[q][r] = h[r + q K], q < rows, zeros beyond the prototype; float2 where the taps are
- * complex. On the current device. */
+/* taps[q][r] = h[r + q K], q < rows, zeros beyond the prototype; float2 where the taps
+ * are complex. On the current device. */
 enum cufilter_status pfb_upload_taps(void** taps, const struct pfb_design* design,
                                      size_t K, size_t rows, bool complex_taps);
 enum cufilter_status pfb_upload(void** p, const void* from, size_t bytes,

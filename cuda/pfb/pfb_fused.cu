@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The fused channelizers: which of them serves a bank, and its tables.
  *
- * - Walking blocks (pfb_fused_walk.cuh): K = 256, 512, 1024, R = K or K/2, up to 16 taps a
- *   branch.
+ * - Walking blocks (pfb_fused_walk.cuh): K = 256, 512, 1024, R = K or K/2, up to 16 taps
+ * a branch.
  * - Tiles (pfb_fused_tile.cuh): any other K that is a product of two factors up to 16,
  *   any R, as long as a tile and its history fit into shared memory.
  *
- * For measuring, CUFILTER_PFB_TILE = FRAMES of a tile, and CUFILTER_PFB_BUFFERS = 1 | 2 of
- * a walking block overrule what is chosen; both are read when the tables are made. */
+ * For measuring, CUFILTER_PFB_TILE = FRAMES of a tile, and CUFILTER_PFB_BUFFERS = 1 | 2
+ * of a walking block overrule what is chosen; both are read when the tables are made. */
 #include "pfb_fused.cuh"
 
 #include <cmath>
@@ -190,10 +190,9 @@ enum cufilter_status make_tables(pfb_fused* plan, const struct pfb_design* desig
                              "pfb_fused: %zu channels of %zu taps have no fused method",
                              K, design->n_taps);
     }
-    CUFILTER_TRY(pfb_upload_taps(&plan->taps, design, K,
-                                 plan->walks ? plan->walk.tap_rows
-                                             : plan->tile.history / K,
-                                 false));
+    CUFILTER_TRY(pfb_upload_taps(
+        &plan->taps, design, K,
+        plan->walks ? plan->walk.tap_rows : plan->tile.history / K, false));
     return plan->walks ? make_walk(plan) : make_tile(plan);
 }
 

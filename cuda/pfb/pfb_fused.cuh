@@ -28,10 +28,10 @@ struct tile_shape {
     const float2* twiddles; /* [B][A], W_K^(r k) at [r][k] */
     uint32_t tap_rows;      /* in use */
     uint32_t history;       /* items before the tile's own, tap_rows in fours times K */
-    uint32_t frames;  /* of a tile */
-    uint32_t classes; /* P where the FIR is windowed, else 0 */
-    uint32_t workers; /* threads that filter */
-    uint32_t items;   /* of input of a tile, history included */
+    uint32_t frames;        /* of a tile */
+    uint32_t classes;       /* P where the FIR is windowed, else 0 */
+    uint32_t workers;       /* threads that filter */
+    uint32_t items;         /* of input of a tile, history included */
     uint32_t A, B, row, pitch; /* K = A B; padded pitches of B points and of a frame */
     divider by_K, by_frames, by_A, by_B, by_map, by_classes;
     uint32_t threads, memory; /* of a block; bytes */

@@ -30,13 +30,14 @@ auto with_tile_kernel(const tile_shape& shape, uint32_t K, const F& f)
 
 enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K)
 {
-    return with_tile_kernel(shape, K, [&](auto kernel) -> enum cufilter_status {
-        CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-            kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, TILE_MEMORY));
-        CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-            kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
-        return CUFILTER_OK;
-    });
+    return with_tile_kernel(
+        shape, K, [&](auto kernel) -> enum cufilter_status {
+            CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
+                kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, TILE_MEMORY));
+            CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
+                kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
+            return CUFILTER_OK;
+        });
 }
 
 enum cufilter_status launch_tile(const tile_shape& shape, const pfb_stream& s,

@@ -4,14 +4,14 @@
  *
  *   load    the tile's items by one bulk copy; at the ends of the call, where items come
  *           from the ring or from nowhere, one by one
- *   FIR     pfb_device.cuh. Windowed, where R divides K: a thread takes FIR_FRAMES frames of
- *           one FFT input p that share the taps. Else a thread takes FIR_FRAMES neighbouring
+ *   FIR     pfb_device.cuh. Windowed, where R divides K: a thread takes FIR_FRAMES frames
+ * of one FFT input p that share the taps. Else a thread takes FIR_FRAMES neighbouring
  *           frames, each with its own taps. The results wait in registers and then take
  *           the place of the input
- *   DFT     p = r + B i, k = k1 + A k2: radix A over i, twiddle W_K^(r k1), radix B over r;
- *           lanes over frames, whose pitch is odd, so that no bank is hit twice
- *   store   TIME_MAJOR without a map straight from the second pass, lanes over k1; all
- *           else through shared memory, lanes over outputs or over frames
+ *   DFT     p = r + B i, k = k1 + A k2: radix A over i, twiddle W_K^(r k1), radix B over
+ * r; lanes over frames, whose pitch is odd, so that no bank is hit twice store TIME_MAJOR
+ * without a map straight from the second pass, lanes over k1; all else through shared
+ * memory, lanes over outputs or over frames
  *
  * Item n of the tile counts from x[t_m0 - (history - 1)]. Powers of two have K as a
  * template argument and A = 16; K = 0 stands for any other. */
@@ -57,9 +57,9 @@ __device__ __forceinline__ uint32_t place_of_channel(const tile_shape& t, uint32
 
 /* A tile's part of the call. */
 struct tile_range {
-    int64_t m0;    /* its first frame */
+    int64_t m0;     /* its first frame */
     uint32_t count; /* frames that exist */
-    int64_t from;  /* its first item */
+    int64_t from;   /* its first item */
     uint32_t shift; /* items before it in shared memory, for alignment */
 };
 
@@ -136,7 +136,8 @@ __device__ __forceinline__ void filter_singly(const tile_shape& t, const float2*
             multiply_add(sums[j], __ldg(taps + r[j]), row[(int)(j * R - r[j])]);
 }
 
-/* The FIR of the whole tile: on return u[frame][place(p)] is there, in place of the input.
+/* The FIR of the whole tile: on return u[frame][place(p)] is there, in place of the
+ * input.
  */
 template <int K>
 __device__ __forceinline__ void filter_tile(const pfb_stream& s, const tile_shape& t,
@@ -306,15 +307,13 @@ __device__ __forceinline__ void store_tile(const pfb_stream& s, const tile_shape
         }
     } else if (s.time_major) {
         for (uint32_t o = lane; o < s.n_map; o += 32) {
-            const float2* const from =
-                u + place_of_channel<K>(t, pfb_channel(s, o));
+            const float2* const from = u + place_of_channel<K>(t, pfb_channel(s, o));
             for (uint32_t f = warp; f < range.count; f += warps)
                 __stcs(s.y + (range.m0 + f) * s.pitch + o, from[f * t.pitch]);
         }
     } else {
         for (uint32_t o = warp; o < s.n_map; o += warps) {
-            const float2* const from =
-                u + place_of_channel<K>(t, pfb_channel(s, o));
+            const float2* const from = u + place_of_channel<K>(t, pfb_channel(s, o));
             float2* const y = pfb_row(s, o) + range.m0;
             for (uint32_t f = lane; f < range.count; f += 32)
                 __stcs(y + f, from[f * t.pitch]);

@@ -6,20 +6,20 @@
  *
  *   load    8 R items by one bulk copy, issued as soon as the step before has been
  *           filtered; at the ends of the call one by one
- *   FIR     a thread owns the branches r0 + q K/4, q = 0 .. 3. R = K: transposed form, T-1
- *           partial sums a branch in registers. R = K/2: direct form; branches q and q + 2
- *           read the same column, in turn one frame apart
- *   DFT     k = q + 4 (k1 + 16 k2). Radix 4 over q and twiddle in registers, then, with
- *           r0 = j + B i, radix 16 over i, twiddle, radix B over j in shared memory
- *   store   TIME_MAJOR without a map straight from the last pass, lanes over q + 4 k1; all
- *           else from shared memory after `buffers` steps, lanes over outputs or frames
+ *   FIR     a thread owns the branches r0 + q K/4, q = 0 .. 3. R = K: transposed form,
+ * T-1 partial sums a branch in registers. R = K/2: direct form; branches q and q + 2 read
+ * the same column, in turn one frame apart DFT     k = q + 4 (k1 + 16 k2). Radix 4 over q
+ * and twiddle in registers, then, with r0 = j + B i, radix 16 over i, twiddle, radix B
+ * over j in shared memory store   TIME_MAJOR without a map straight from the last pass,
+ * lanes over q + 4 k1; all else from shared memory after `buffers` steps, lanes over
+ * outputs or frames
  *
  * The rotation of odd frames by K/2 for R = K/2 is a change of sign of q = 1 and 3, which
  * goes into their twiddles.
  *
- * Shared memory: j + B i lies at j + (B+1) i, the four transforms of a frame SUB = 4 mod 16
- * apart and the frames PITCH = 2 mod 16, the second buffer at an odd distance: no pass and
- * no store of 16 lanes hits a bank twice. */
+ * Shared memory: j + B i lies at j + (B+1) i, the four transforms of a frame SUB = 4 mod
+ * 16 apart and the frames PITCH = 2 mod 16, the second buffer at an odd distance: no pass
+ * and no store of 16 lanes hits a bank twice. */
 #ifndef CUFILTER_PFB_PFB_FUSED_WALK_CUH
 #define CUFILTER_PFB_PFB_FUSED_WALK_CUH
 
@@ -65,7 +65,7 @@ struct walk_range {
 template <int B, int OS, int T>
 struct walk_filter {
     using W = walk<B, OS, T>;
-    float h[4][T];                     /* taps of branch q */
+    float h[4][T];                      /* taps of branch q */
     float2 state[W::COLUMNS][W::STATE]; /* sums, or rows, the newest first */
 
     __device__ __forceinline__ void load_taps(const float* taps, float4* shared)
@@ -183,7 +183,8 @@ __device__ __forceinline__ bool load_step(const pfb_stream& s, int64_t m0, float
     return false;
 }
 
-/* Appends what the step has loaded, up to frame `end`, and in the end all that is left. */
+/* Appends what the step has loaded, up to frame `end`, and in the end all that is left.
+ */
 template <int B, int OS, int T>
 __device__ __forceinline__ void append_step(const pfb_stream& s, int64_t m0, int64_t end,
                                             const float2* stage)
@@ -284,9 +285,7 @@ __device__ __forceinline__ void walk_store(const pfb_stream& s, const float2* bu
     const auto place = [](uint32_t k) {
         return (k & 3) * W::SUB + (k >> 2 & 15) * W::ROW + (k >> 6);
     };
-    const auto frame = [](int f) {
-        return (f >> 3) * W::BUFFER + (f & 7) * W::PITCH;
-    };
+    const auto frame = [](int f) { return (f >> 3) * W::BUFFER + (f & 7) * W::PITCH; };
     if (s.time_major) {
         for (uint32_t o = threadIdx.x; o < s.n_map; o += W::THREADS) {
             const float2* const v = buffers + place(pfb_channel(s, o));
@@ -298,7 +297,8 @@ __device__ __forceinline__ void walk_store(const pfb_stream& s, const float2* bu
         const int f = (int)(threadIdx.x & 15);
         for (uint32_t o = threadIdx.x / 16; o < s.n_map; o += W::THREADS / 16)
             if (f < count)
-                __stcs(pfb_row(s, o) + m0 + f, buffers[frame(f) + place(pfb_channel(s, o))]);
+                __stcs(pfb_row(s, o) + m0 + f,
+                       buffers[frame(f) + place(pfb_channel(s, o))]);
     }
 }
 
@@ -389,8 +389,8 @@ enum cufilter_status prepare_walk_kernel(walk_shape& shape, int device)
 {
     constexpr int PER_MULTIPROCESSOR = 16 / B;
     int multiprocessors, available;
-    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(&multiprocessors,
-                                             cudaDevAttrMultiProcessorCount, device));
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
         &available, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
     /* A block takes 1 KiB for itself. */
@@ -414,9 +414,9 @@ enum cufilter_status launch_walk_kernel(const walk_shape& shape, const pfb_strea
     const int64_t steps = (s.n_frames + unit - 1) / unit;
     const int64_t run = (steps + shape.blocks - 1) / shape.blocks * unit;
     const unsigned blocks = (unsigned)((s.n_frames + run - 1) / run);
-    pfb_walk<B, OS, T><<<blocks, walk<B, OS, T>::THREADS,
-                         walk<B, OS, T>::memory((int)shape.buffers), stream>>>(
-        s, shape, run, (int)shape.buffers);
+    pfb_walk<B, OS, T>
+        <<<blocks, walk<B, OS, T>::THREADS, walk<B, OS, T>::memory((int)shape.buffers),
+           stream>>>(s, shape, run, (int)shape.buffers);
     return pfb_launched("pfb_walk");
 }
 

@@ -3,8 +3,9 @@
  * u[frame][K]:
  *
  *     u_i[p] = sum_q h[r + q K] x[t_i - r - q K],  r = (p + a_i) mod K     branch FIR
- *     v_i[k] = sum_p u_i[p] e^{+j 2 pi k p / K}                            cuFFT, in place
- *     y(i, o) = v_i[map[o]]                                                map and store
+ *     v_i[k] = sum_p u_i[p] e^{+j 2 pi k p / K}                            cuFFT, in
+ * place y(i, o) = v_i[map[o]]                                                map and
+ * store
  *
  * Branch FIR: a thread keeps p. Where R divides K it takes FIR_FRAMES frames that share
  * the taps (pfb_device.cuh), else one frame. Long calls go in rounds of SCRATCH_ITEMS, so
@@ -14,6 +15,7 @@
 #include "pfb_transform.h"
 #include "../core/gpu_stream.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -71,9 +73,8 @@ __global__ void __launch_bounds__(BLOCK)
     const uint32_t a = (uint32_t)((s.rotation + (uint64_t)(round.begin + i) * s.R) % s.K);
     const uint32_t r = p + a < s.K ? p + a : p + a - s.K;
     const int64_t newest = s.first + (round.begin + i) * s.R - r;
-    u[id] = branch_sum(taps + r, s.K, tap_rows, [&](int q) {
-        return pfb_fetch(s, newest - (int64_t)q * s.K);
-    });
+    u[id] = branch_sum(taps + r, s.K, tap_rows,
+                       [&](int q) { return pfb_fetch(s, newest - (int64_t)q * s.K); });
 }
 
 /* TIME_MAJOR. */
@@ -83,7 +84,8 @@ __global__ void __launch_bounds__(BLOCK)
     const uint64_t total = (uint64_t)round.count * s.n_map;
     const uint64_t step = (uint64_t)gridDim.x * BLOCK;
     for (uint64_t e = (uint64_t)blockIdx.x * BLOCK + threadIdx.x; e < total; e += step) {
-        const uint32_t i = (uint32_t)(e / s.n_map), o = (uint32_t)(e - (uint64_t)i * s.n_map);
+        const uint32_t i = (uint32_t)(e / s.n_map),
+                       o = (uint32_t)(e - (uint64_t)i * s.n_map);
         s.y[(round.begin + i) * s.pitch + o] = u[(size_t)i * s.K + pfb_channel(s, o)];
     }
     pfb_signal(s.blocks_done, s.flag, s.ticket);
@@ -183,8 +185,7 @@ void launch_store(const pfb_stream& s, const round_shape& round, const float2* u
 /* The append comes after the last FIR, which reads the ring, and before the last store,
  * which may tell the host. */
 enum cufilter_status run_round(pfb_general* plan, const pfb_stream& s,
-                               const round_shape& round,
-                               const struct pfb_launch* launch)
+                               const round_shape& round, const struct pfb_launch* launch)
 {
     const cudaStream_t stream = launch->stream;
     float2* const u = (float2*)plan->u.device;
@@ -334,14 +335,15 @@ enum cufilter_status pfb_append_launch(const struct pfb_launch* launch)
     s.x = (const float2*)launch->x, s.ring = (float2*)launch->ring;
     s.n_items = launch->n_items;
     s.ring_mask = launch->ring_mask, s.ring_pos = launch->ring_pos;
-    append_items<<<wanted < 1024 ? wanted : 1024, BLOCK, 0, launch->stream>>>(s, begin);
+    const unsigned blocks = std::min(wanted, 1024u);
+    append_items<<<blocks, BLOCK, 0, launch->stream>>>(s, begin);
     return pfb_launched("append_items");
 }
 
 namespace {
 /* Input on its way from host memory: 16 bytes a load, four loads under way. */
-__global__ void __launch_bounds__(256) relay_pairs(float4* to, const float4* from,
-                                                   size_t pairs)
+__global__ void __launch_bounds__(256)
+    relay_pairs(float4* to, const float4* from, size_t pairs)
 {
     const size_t step = (size_t)gridDim.x * 256;
     size_t i = (size_t)blockIdx.x * 256 + threadIdx.x;
@@ -358,8 +360,8 @@ __global__ void __launch_bounds__(256) relay_pairs(float4* to, const float4* fro
         to[i] = from[i];
 }
 
-__global__ void __launch_bounds__(256) relay_items(float2* to, const float2* from,
-                                                   size_t items)
+__global__ void __launch_bounds__(256)
+    relay_items(float2* to, const float2* from, size_t items)
 {
     const size_t step = (size_t)gridDim.x * 256;
     for (size_t i = (size_t)blockIdx.x * 256 + threadIdx.x; i < items; i += step)

@@ -2,17 +2,17 @@
 /* The channelizer's GPU backend: choice of method, history, and the ways a call's items
  * reach the GPU and come back.
  *
- * Device memory: the work is queued on the handle's stream. Host memory: frames are stored
- * straight to pinned or registered memory by the kernels, and pageable ones through pinned
- * bounce buffers. A short call's kernel also reads its input over the bus. A longer call
- * goes in pieces: as tiles of frames overlap in their input, which would cross the bus
- * several times, a second stream relays the next piece into device memory while this one's
- * frames leave. The pieces run in order as if each were a call of its own: a piece finds
- * its predecessors in the ring.
+ * Device memory: the work is queued on the handle's stream. Host memory: frames are
+ * stored straight to pinned or registered memory by the kernels, and pageable ones
+ * through pinned bounce buffers. A short call's kernel also reads its input over the bus.
+ * A longer call goes in pieces: as tiles of frames overlap in their input, which would
+ * cross the bus several times, a second stream relays the next piece into device memory
+ * while this one's frames leave. The pieces run in order as if each were a call of its
+ * own: a piece finds its predecessors in the ring.
  *
  * For measuring, CUFILTER_PFB_METHOD = fused | general overrules the choice of method and
- * CUFILTER_PFB_PIECE = ITEMS the length of pieces; both are read when a channelizer or its
- * taps are made. */
+ * CUFILTER_PFB_PIECE = ITEMS the length of pieces; both are read when a channelizer or
+ * its taps are made. */
 #include "pfb_gpu.h"
 
 #include <stdio.h>
@@ -21,12 +21,12 @@
 
 enum {
     SLOTS = CUFILTER_GPU_SLOTS,
-    DIRECT_ITEMS = 1 << 15,     /* calls up to here are read over the bus by the kernel */
-    LEAST_PIECE = 1 << 15,      /* items */
+    DIRECT_ITEMS = 1 << 15, /* calls up to here are read over the bus by the kernel */
+    LEAST_PIECE = 1 << 15,  /* items */
     MOST_PIECE = 1 << 18,
-    RELAY_ITEMS = 1 << 17,      /* longer pieces are left to a copy engine */
-    RING_SPARE = 1 << 16,       /* items of the ring beyond the history, for pieces */
-    MOST_PIECE_OUT = 1 << 22    /* output items of a piece */
+    RELAY_ITEMS = 1 << 17,   /* longer pieces are left to a copy engine */
+    RING_SPARE = 1 << 16,    /* items of the ring beyond the history, for pieces */
+    MOST_PIECE_OUT = 1 << 22 /* output items of a piece */
 };
 
 struct gpu_plan {
@@ -278,9 +278,9 @@ static struct pfb_launch launch_of(const struct gpu* g, const struct gpu_map* ma
     if (y->layout == CUFILTER_PFB_PORTS)
         launch.port_offset = (int64_t)c->done;
     else if (c->count)
-        launch.y = (char*)y->data +
-                   c->done * (y->layout == CUFILTER_PFB_TIME_MAJOR ? y->pitch : 1) *
-                       PFB_ITEM;
+        launch.y =
+            (char*)y->data +
+            c->done * (y->layout == CUFILTER_PFB_TIME_MAJOR ? y->pitch : 1) * PFB_ITEM;
     return launch;
 }
 
@@ -374,11 +374,11 @@ static enum cufilter_status grow_for(struct gpu* g, struct gpu_plan* p,
     const size_t slots = items < c->whole.n ? SLOTS : 1;
     const size_t frames = piece_frames(g, items);
     if (c->x_memory == CUFILTER_MEMORY_HOST)
-        CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &g->bounce_in,
-                                              slots * items * PFB_ITEM));
+        CUFILTER_TRY(
+            cufilter_gpu_grow_pinned("pfb_gpu", &g->bounce_in, slots * items * PFB_ITEM));
     if (c->y.memory == CUFILTER_MEMORY_HOST)
-        CUFILTER_TRY(cufilter_gpu_grow_pinned(
-            "pfb_gpu", &g->bounce_out, slots * frames * g->spec.n_map * PFB_ITEM));
+        CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &g->bounce_out,
+                                              slots * frames * g->spec.n_map * PFB_ITEM));
     if (relayed)
         CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &g->staging,
                                               slots * items * PFB_ITEM, "input pieces"));
@@ -470,9 +470,9 @@ static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
     for (size_t k = 0; k < pieces + SLOTS; ++k) {
         struct in_flight* const f = &under_way[k % SLOTS];
         if (k >= SLOTS && landed < pieces) {
-            CUFILTER_TRY(land(g, c, f, &compact,
-                              (char*)g->bounce_out.host +
-                                  bounce_offset(g, k % SLOTS, items)));
+            CUFILTER_TRY(
+                land(g, c, f, &compact,
+                     (char*)g->bounce_out.host + bounce_offset(g, k % SLOTS, items)));
             ++landed;
         }
         if (k < pieces)
@@ -486,8 +486,8 @@ static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
 static enum cufilter_status run_call(struct gpu* g, struct gpu_plan* p,
                                      const struct gpu_map* map, struct call* c)
 {
-    const bool queued = c->x_memory == CUFILTER_MEMORY_DEVICE &&
-                        c->y.memory == CUFILTER_MEMORY_DEVICE;
+    const bool queued =
+        c->x_memory == CUFILTER_MEMORY_DEVICE && c->y.memory == CUFILTER_MEMORY_DEVICE;
     if (c->whole.count && c->y.memory != CUFILTER_MEMORY_HOST)
         CUFILTER_TRY(pfb_view_bind(&c->y, &g->ports, &g->gpu, queued));
     if (!queued)
@@ -507,12 +507,11 @@ static enum cufilter_status gpu_process(void* self, void* plan, void* map, const
     };
     const uint32_t ring_pos = g->gpu.ring_pos;
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    c.x_memory =
-        cufilter_memory_of(g->spec.device, x, n_in * PFB_ITEM, &c.x_device);
+    c.x_memory = cufilter_memory_of(g->spec.device, x, n_in * PFB_ITEM, &c.x_device);
     c.y.memory = CUFILTER_MEMORY_DEVICE; /* with no frames, never written */
     if (n_frames)
-        CUFILTER_TRY(pfb_view_of(&c.y, &g->ports, g->spec.device, y, g->spec.n_map,
-                                 n_frames));
+        CUFILTER_TRY(
+            pfb_view_of(&c.y, &g->ports, g->spec.device, y, g->spec.n_map, n_frames));
     const enum cufilter_status status = run_call(g, plan, map, &c);
     if (status != CUFILTER_OK) {
         cufilter_gpu_drain(&g->gpu);

@@ -259,17 +259,14 @@ struct pfb_synth_launch {
     int64_t port_offset;
     enum cufilter_pfb_layout layout;
     int64_t pitch;
-    int64_t n_frames; /* >= 1, at most ring_mask + 1 - T */
+    int64_t n_frames; /* >= 1 */
     uint32_t odd; /* frame & 1: with P = 2 K, frame i reads z at p + (odd + i + 1) K */
 
-    const int32_t* map; /* device, [n_map]; NULL: identity, n_map = P */
+    const int32_t* inputs; /* device, of each slot its input or -1; NULL: identity */
     void* ring;
     uint32_t ring_mask, ring_pos; /* frames */
 
     void* y; /* [n_frames K] */
-    uint32_t* blocks_done;
-    volatile uint32_t* flag;
-    uint32_t ticket;
     cudaStream_t stream;
 };
 

@@ -2,8 +2,8 @@
 /* The synthesizer for any K, prototype and map, in three steps over z[frame][P]:
  *
  *     X_i[c]   = the input with slot c, or 0                               scatter
- *     z_i[p]   = sum_c X_i[c] e^{+j 2 pi c p / P}                          cuFFT, in place
- *     y[iK+p]  = sum_q h[p + q K] z_{i-q}[(p + rot_i) mod P]               branch FIR
+ *     z_i[p]   = sum_c X_i[c] e^{+j 2 pi c p / P}                          cuFFT, in
+ * place y[iK+p]  = sum_q h[p + q K] z_{i-q}[(p + rot_i) mod P]               branch FIR
  *
  * with rot_i = (s + 1) K, s the absolute frame, where P = 2 K, else 0. Frames before the
  * round come from the ring, and the round's last ones are appended to it. Where P = K a
@@ -12,6 +12,7 @@
 #include "pfb_transform.h"
 #include "../core/gpu_stream.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -95,9 +96,9 @@ __global__ void __launch_bounds__(BLOCK)
     if (i >= s.count)
         return;
     float2 sums[FIR_FRAMES];
-    branch_fir_parts<FIR_FRAMES, LONG>(
-        sums, taps + p, s.K, tap_rows,
-        [&](int j) { return frame_item(s, (int64_t)i + j, p); });
+    branch_fir_parts<FIR_FRAMES, LONG>(sums, taps + p, s.K, tap_rows, [&](int j) {
+        return frame_item(s, (int64_t)i + j, p);
+    });
 #pragma unroll
     for (int j = 0; j < FIR_FRAMES; ++j)
         if (i + j < s.count)
@@ -114,15 +115,17 @@ __global__ void __launch_bounds__(BLOCK)
     if (i >= s.count)
         return;
     const uint32_t at = p + ((s.odd + (uint32_t)s.begin + i + 1) % 2 ? s.K : 0);
-    s.y[(s.begin + i) * s.K + p] = branch_sum(
-        taps + p, s.K, tap_rows, [&](int q) { return frame_item(s, (int64_t)i - q, at); });
+    s.y[(s.begin + i) * s.K + p] = branch_sum(taps + p, s.K, tap_rows, [&](int q) {
+        return frame_item(s, (int64_t)i - q, at);
+    });
 }
 
 /* Frames [from, count) of the round, at most as many as the ring holds. */
 __global__ void __launch_bounds__(BLOCK) append_frames(synth_stream s, uint32_t from)
 {
     const uint32_t total = (s.count - from) * s.P;
-    for (uint32_t e = blockIdx.x * BLOCK + threadIdx.x; e < total; e += gridDim.x * BLOCK) {
+    for (uint32_t e = blockIdx.x * BLOCK + threadIdx.x; e < total;
+         e += gridDim.x * BLOCK) {
         const uint32_t f = e / s.P, p = e - f * s.P;
         s.ring[(size_t)((s.ring_pos + from + f) & s.ring_mask) * s.P + p] =
             s.z[(size_t)from * s.P + e];
@@ -186,7 +189,8 @@ enum cufilter_status append(const synth_stream& s, cudaStream_t stream)
 {
     const uint32_t room = s.ring_mask + 1, from = s.count > room ? s.count - room : 0;
     const unsigned wanted = ceil_div((uint64_t)(s.count - from) * s.P, BLOCK);
-    append_frames<<<wanted < 2048 ? wanted : 2048, BLOCK, 0, stream>>>(s, from);
+    const unsigned blocks = std::min(wanted, 2048u);
+    append_frames<<<blocks, BLOCK, 0, stream>>>(s, from);
     return pfb_launched("the synthesizer's append");
 }
 
@@ -240,7 +244,7 @@ enum cufilter_status pfb_synth_launch(struct pfb_synth_plan* plan,
 {
     const int64_t most = (int64_t)round_frames(plan);
     synth_stream s{};
-    s.x = (const float2*)l->x, s.inputs = l->map;
+    s.x = (const float2*)l->x, s.inputs = l->inputs;
     s.ports = l->layout == CUFILTER_PFB_PORTS ? (float2* const*)l->ports : nullptr;
     s.ring = (float2*)l->ring, s.z = nullptr, s.y = (float2*)l->y;
     s.port_offset = l->port_offset, s.pitch = l->pitch;
@@ -254,8 +258,7 @@ enum cufilter_status pfb_synth_launch(struct pfb_synth_plan* plan,
         s.count = (uint32_t)(left < most ? left : most);
         s.ring_pos = (uint32_t)(l->ring_pos + begin) & l->ring_mask;
         CUFILTER_TRY(scatter(s, l->layout == CUFILTER_PFB_TIME_MAJOR, l->stream));
-        CUFILTER_TRY(
-            pfb_transform_run(plan->transform, s.count, s.z, s.z, l->stream));
+        CUFILTER_TRY(pfb_transform_run(plan->transform, s.count, s.z, s.z, l->stream));
         if (plan->spec.complex_taps)
             filter<float2>(plan, s, l->stream);
         else

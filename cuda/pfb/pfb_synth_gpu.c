@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The synthesizer's GPU backend: history of frames, and the ways a call's frames reach the
- * GPU and its items come back. Kernels read and write pinned and registered host memory
- * themselves; pageable memory goes through pinned bounce buffers in pieces, so that the
- * CPU copies one piece while the GPU works on its neighbour. */
+/* The synthesizer's GPU backend: history of frames, and the ways a call's frames reach
+ * the GPU and its items come back. Kernels read and write pinned and registered host
+ * memory themselves; pageable memory goes through pinned bounce buffers in pieces, so
+ * that the CPU copies one piece while the GPU works on its neighbour. */
 #include "pfb_gpu.h"
 
 #include <stdio.h>
@@ -93,9 +93,8 @@ static bool is_identity(const struct pfb_synth_spec* spec, const int32_t* slots)
 }
 
 /* Turned round: each slot asks for its input. */
-static enum cufilter_status upload_map(struct gpu_map* m,
-                                       const struct pfb_synth_spec* spec,
-                                       const int32_t* slots)
+static enum cufilter_status
+upload_map(struct gpu_map* m, const struct pfb_synth_spec* spec, const int32_t* slots)
 {
     const size_t bytes = spec->n_slots * sizeof *m->inputs;
     void* p;
@@ -211,7 +210,7 @@ static enum cufilter_status filter_frames(struct gpu* g, const struct gpu_plan* 
         .pitch = (int64_t)x->pitch,
         .n_frames = (int64_t)count,
         .odd = (uint32_t)(frame & 1),
-        .map = map->inputs,
+        .inputs = map->inputs,
         .ring = g->gpu.ring,
         .ring_mask = (uint32_t)(g->gpu.ring_items - 1),
         .ring_pos = g->gpu.ring_pos,
@@ -295,8 +294,8 @@ static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
 static enum cufilter_status run_call(struct gpu* g, struct gpu_plan* p,
                                      const struct gpu_map* map, struct call* c)
 {
-    const bool queued = c->x.memory == CUFILTER_MEMORY_DEVICE &&
-                        c->y_memory == CUFILTER_MEMORY_DEVICE;
+    const bool queued =
+        c->x.memory == CUFILTER_MEMORY_DEVICE && c->y_memory == CUFILTER_MEMORY_DEVICE;
     if (c->x.memory != CUFILTER_MEMORY_HOST)
         CUFILTER_TRY(pfb_view_bind(&c->x, &g->ports, &g->gpu, queued));
     if (!queued)
@@ -312,8 +311,8 @@ static enum cufilter_status gpu_process(void* self, void* plan, void* map,
     struct call c = {.frames = x, .n_frames = n_frames, .y = y, .frame = frame};
     const uint32_t ring_pos = g->gpu.ring_pos;
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    CUFILTER_TRY(pfb_view_of(&c.x, &g->ports, g->spec.device, x, g->spec.n_map,
-                             n_frames));
+    CUFILTER_TRY(
+        pfb_view_of(&c.x, &g->ports, g->spec.device, x, g->spec.n_map, n_frames));
     c.y_memory = cufilter_memory_of(
         g->spec.device, y, n_frames * g->spec.n_channels * PFB_ITEM, &c.y_device);
     const enum cufilter_status status = run_call(g, plan, map, &c);

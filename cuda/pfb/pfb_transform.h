@@ -17,7 +17,8 @@ void pfb_transform_free(struct pfb_transform* transform);
  */
 size_t pfb_transform_batch(size_t rows);
 
-/* Makes the plan for `rows` transforms. Work queued on `stream` may use the old work area.
+/* Makes the plan for `rows` transforms. Work queued on `stream` may use the old work
+ * area.
  */
 enum cufilter_status pfb_transform_prepare(struct pfb_transform* transform, size_t rows,
                                            cudaStream_t stream);
