@@ -31,6 +31,7 @@ constexpr int threads = 128, Q = 8, max_groups = 8;
 constexpr int tile_bytes = 32768; /* several blocks an SM */
 constexpr int max_tile_bytes = 98304;
 constexpr int max_taps = 8192;
+constexpr int line_taps = 64; /* a running sum's length */
 
 struct direct_args {
     fir_stream s;
@@ -149,29 +150,6 @@ __device__ __forceinline__ void load_tile(X* tile, const fir_stream& s, int64_t 
     }
 }
 
-/* The same for D = 1 well inside the call. */
-template <class Item, class X>
-__device__ __forceinline__ void load_line(X* tile, const Item* x, int columns)
-{
-    constexpr int batch = 8;
-    for (int c0 = threadIdx.x; c0 < columns; c0 += batch * threads) {
-        Item v[batch];
-#pragma unroll
-        for (int b = 0; b < batch; ++b)
-            if (c0 + b * threads < columns)
-                v[b] = load_once(x + c0 + b * threads);
-        X* t = tile + place<X>(c0);
-#pragma unroll
-        for (int b = 0; b < batch; ++b)
-            if (c0 + b * threads < columns) {
-                if constexpr (sizeof(Item) == 8)
-                    t[place<X>(b * threads)] = v[b];
-                else
-                    t[place<X>(b * threads)] = (X)v[b];
-            }
-    }
-}
-
 template <class Item, class X>
 __device__ __forceinline__ void load_tile(X* tile, const fir_stream& s, int64_t m0,
                                           int columns, int fresh, int p0, int rows,
@@ -180,47 +158,51 @@ __device__ __forceinline__ void load_tile(X* tile, const fir_stream& s, int64_t 
     const int64_t D = s.decimation, n0 = s.first + m0 * D - p0 - (rows - 1);
     if (s.append || n0 < 0 || n0 + (columns - 1) * D + rows > s.end)
         load_tile<false, Item>(tile, s, n0, columns, fresh, rows, row_size);
-    else if (D == 1)
-        load_line(tile, (const Item*)s.x + n0, columns);
     else
         load_tile<true, Item>(tile, s, n0, columns, fresh, rows, row_size);
 }
 
-/* acc[i] += sum_r taps[r] x[i - r], x[0] at the head of unit `x` of a row. Sums of up to
- * 64 products are added to the rest as one: a plain running sum of thousands would lose
- * more than a transform does. */
+/* sum[i] += sum_r taps[r] x[i - r], x[0] at the head of unit `x` of a row */
 template <class X, class H, class Y>
-__device__ __forceinline__ void filter_row(Y* acc, const X* x, const H* taps, int n_taps)
+__device__ __forceinline__ void filter_taps(Y* sum, const X* x, const H* taps, int n_taps)
 {
     X w[2 * Q];
     H h[Q];
     read_items(w + Q, x);
-    while (n_taps > 0) {
-        Y sum[Q] = {};
-        for (int step = 0; step < 8 && n_taps >= Q; ++step, n_taps -= Q, taps += Q) {
-            x -= unit<X>();
-            read_items(w, x);
-            read_items(h, taps);
+    for (; n_taps >= Q; n_taps -= Q, taps += Q) {
+        x -= unit<X>();
+        read_items(w, x);
+        read_items(h, taps);
 #pragma unroll
-            for (int m = 0; m < Q; ++m)
-#pragma unroll
-                for (int i = 0; i < Q; ++i)
-                    mac(sum[i], h[m], w[Q + i - m]);
+        for (int m = 0; m < Q; ++m)
 #pragma unroll
             for (int i = 0; i < Q; ++i)
-                w[Q + i] = w[i];
-        }
-        if (n_taps > 0 && n_taps < Q) {
-            read_items(w, x - unit<X>());
-            read_items(h, taps);
+                mac(sum[i], h[m], w[Q + i - m]);
 #pragma unroll
-            for (int m = 0; m < Q - 1; ++m)
-                if (m < n_taps)
+        for (int i = 0; i < Q; ++i)
+            w[Q + i] = w[i];
+    }
+    if (n_taps <= 0)
+        return;
+    read_items(w, x - unit<X>());
+    read_items(h, taps);
 #pragma unroll
-                    for (int i = 0; i < Q; ++i)
-                        mac(sum[i], h[m], w[Q + i - m]);
-            n_taps = 0;
-        }
+    for (int m = 0; m < Q - 1; ++m)
+        if (m < n_taps)
+#pragma unroll
+            for (int i = 0; i < Q; ++i)
+                mac(sum[i], h[m], w[Q + i - m]);
+}
+
+/* The same in sums of up to 64 products that are added to the rest as one: a plain
+ * running sum of thousands would lose more than a transform does. */
+template <class X, class H, class Y>
+__device__ __forceinline__ void filter_row(Y* acc, const X* x, const H* taps, int n_taps)
+{
+    for (; n_taps > 0; n_taps -= line_taps, taps += line_taps) {
+        Y sum[Q] = {};
+        filter_taps(sum, x, taps, min(n_taps, line_taps));
+        x -= line_taps / Q * unit<X>();
 #pragma unroll
         for (int i = 0; i < Q; ++i)
             add(acc[i], sum[i]);
@@ -272,6 +254,72 @@ __global__ void __launch_bounds__(threads)
     signal_done(s);
 }
 
+/* D = 1 and at most line_taps taps: the same with one row, all of its samples asked for
+ * at once, few registers and no partial sums. */
+template <class Item, class X>
+__device__ __forceinline__ void load_line(X* tile, const fir_stream& s, int64_t n0,
+                                          int columns, int fresh)
+{
+    constexpr int batch = Q + 1;
+    Item x[batch];
+    const bool inside = !s.append && n0 >= 0 && n0 + columns <= s.end;
+    const int c0 = threadIdx.x;
+#pragma unroll
+    for (int b = 0; b < batch; ++b)
+        if (b < Q || c0 + b * threads < columns) {
+            const int64_t n = n0 + c0 + b * threads;
+            x[b] = inside ? load_once((const Item*)s.x + n) : fetch<Item>(s, n);
+        }
+    X* t = tile + place<X>(c0);
+#pragma unroll
+    for (int b = 0; b < batch; ++b)
+        if (b < Q || c0 + b * threads < columns) {
+            if (s.append && c0 + b * threads >= fresh)
+                append<Item>(s, n0 + c0 + b * threads, x[b]);
+            if constexpr (sizeof(Item) == 8)
+                t[place<X>(b * threads)] = x[b];
+            else
+                t[place<X>(b * threads)] = (X)x[b];
+        }
+}
+
+template <class X, class H, class Y>
+__global__ void __launch_bounds__(threads, 7)
+    line_kernel(const __grid_constant__ direct_args a)
+{
+    extern __shared__ float4 shared[];
+    X* tile = (X*)shared;
+    const fir_stream& s = a.s;
+    constexpr int OB = threads * Q;
+    const int64_t i0 = a.i_begin + (int64_t)blockIdx.x * OB;
+    if (sizeof(X) == 4 && a.short_in)
+        load_line<int16_t>((float*)tile, s, s.first + i0 - a.row_taps, OB + a.row_taps,
+                           a.row_taps);
+    else
+        load_line<X>(tile, s, s.first + i0 - a.row_taps, OB + a.row_taps, a.row_taps);
+    __syncthreads();
+    Y acc[Q] = {};
+    filter_taps(acc, tile + (threadIdx.x + a.row_taps / Q) * unit<X>(), (const H*)a.taps,
+                a.n_taps);
+    __syncthreads();
+    Y* sums = (Y*)shared;
+    write_items(sums + threadIdx.x * unit<Y>(), acc);
+    __syncthreads();
+    const Y* sum = sums + place<Y>(threadIdx.x);
+#pragma unroll
+    for (int b = 0; b < Q; ++b) {
+        const Y y = sum[place<Y>(b * threads)];
+        const int64_t i = i0 + threadIdx.x + b * threads;
+        if (i >= a.i_end)
+            break;
+        if (sizeof(Y) == 4 && a.short_out)
+            ((int16_t*)s.y)[i] = to_int16(*(const float*)&y, s.round_output);
+        else
+            __stcs((Y*)s.y + i, y);
+    }
+    signal_done(s);
+}
+
 /* What a block may take on the current device; 0 on failure. */
 int shared_limit()
 {
@@ -293,13 +341,18 @@ bool complex_samples(enum cufilter_fir_type type)
     return type == CUFILTER_FIR_CCC || type == CUFILTER_FIR_CCF;
 }
 
-const void* kernel_for(enum cufilter_fir_type type)
+template <class X, class H, class Y>
+const void* kernel_of(bool line)
+{
+    return line ? (const void*)line_kernel<X, H, Y> : (const void*)direct_kernel<X, H, Y>;
+}
+const void* kernel_for(enum cufilter_fir_type type, bool line)
 {
     if (complex_samples(type))
-        return real_taps(type) ? (const void*)direct_kernel<float2, float, float2>
-                               : (const void*)direct_kernel<float2, float2, float2>;
-    return real_taps(type) ? (const void*)direct_kernel<float, float, float>
-                           : (const void*)direct_kernel<float, float2, float2>;
+        return real_taps(type) ? kernel_of<float2, float, float2>(line)
+                               : kernel_of<float2, float2, float2>(line);
+    return real_taps(type) ? kernel_of<float, float, float>(line)
+                           : kernel_of<float, float2, float2>(line);
 }
 
 } // namespace
@@ -308,6 +361,7 @@ struct fir_direct {
     struct fir_spec spec;
     size_t n_taps;
     int row_taps, groups, phases, shared;
+    const void* kernel;
     void* taps;
 };
 
@@ -327,6 +381,7 @@ static void choose_tile(struct fir_direct* d)
     const int row = (threads / d->groups + d->row_taps / Q) * unit;
     while (d->phases > 1 && row * d->phases > tile_bytes)
         d->phases = (d->phases + 1) / 2;
+    d->kernel = kernel_for(d->spec.type, D == 1 && d->n_taps <= (size_t)line_taps);
     const int sums = threads * (Q * out_bytes + 16);
     d->shared = row * d->phases > sums ? row * d->phases : sums;
 }
@@ -356,9 +411,8 @@ static enum cufilter_status upload_taps(struct fir_direct* d,
                                       cudaStreamPerThread));
     CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
     /* The same for every plan: plans share the kernel. */
-    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(kernel_for(d->spec.type),
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           shared_limit()));
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
+        d->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_limit()));
     return CUFILTER_OK;
 }
 
@@ -416,9 +470,9 @@ enum cufilter_status fir_direct_launch(const struct fir_direct* plan,
         return cufilter_fail(CUFILTER_ERR_INVALID, "%s: cannot take items %lld to %lld",
                              __func__, (long long)launch->begin, (long long)launch->end);
     void* parameters[] = {&args};
-    CUFILTER_TRY_CUDA(cudaLaunchKernel(kernel_for(plan->spec.type),
-                                       dim3((unsigned)blocks), dim3(threads), parameters,
-                                       plan->shared, launch->stream));
+    CUFILTER_TRY_CUDA(cudaLaunchKernel(plan->kernel, dim3((unsigned)blocks),
+                                       dim3(threads), parameters, plan->shared,
+                                       launch->stream));
     return CUFILTER_OK;
 }
 
