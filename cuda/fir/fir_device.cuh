@@ -101,20 +101,17 @@ __device__ __forceinline__ void signal_done(const fir_stream& s)
     }
 }
 
-/* Walks the outputs n, n + step, n + 2 step, ... of a decimated stream without a division
- * a step: `hit` says whether n is an output, `index` which. */
+/* Walks d, d + step, d + 2 step, ... of a stream decimated by D without a division a
+ * step: `hit` says whether d is an output, a multiple of D, and `index` which. */
 struct output_walk {
     int64_t index;
     uint32_t phase, decimation, step_index, step_phase;
 
-    __device__ __forceinline__ output_walk(const fir_stream& s, int64_t n, uint32_t step)
+    __device__ __forceinline__ output_walk(int64_t d, uint32_t step, uint32_t D)
+        : decimation(D), step_index(step / D), step_phase(step % D)
     {
-        const int64_t d = n - s.first, D = s.decimation;
-        index = d >= 0 ? d / D : -((D - 1 - d) / D);
-        phase = (uint32_t)(d - index * D);
-        decimation = s.decimation;
-        step_index = step / decimation;
-        step_phase = step - step_index * decimation;
+        index = d >= 0 ? d / (int64_t)D : -(((int64_t)D - 1 - d) / (int64_t)D);
+        phase = (uint32_t)(d - index * (int64_t)D);
     }
     __device__ __forceinline__ bool hit() const { return phase == 0; }
     __device__ __forceinline__ void next()

@@ -98,7 +98,7 @@ __device__ __forceinline__ void butterfly(float2& a, float2& b)
 
 /* Stage of length L */
 template <int R, int L, bool INVERSE, bool TWIDDLED>
-__device__ __forceinline__ void dft_stages(float2* v, const float2* w)
+__device__ __forceinline__ void dft_stage(float2* v, const float2* w)
 {
     constexpr int quarter = L >= 4 ? L / 4 : 1;
 #pragma unroll
@@ -124,6 +124,11 @@ __device__ __forceinline__ void dft_stages(float2* v, const float2* w)
             }
         }
     }
+}
+template <int R, int L, bool INVERSE, bool TWIDDLED>
+__device__ __forceinline__ void dft_stages(float2* v, const float2* w)
+{
+    dft_stage<R, L, INVERSE, TWIDDLED>(v, w);
     if constexpr (L < R)
         dft_stages<R, 2 * L, INVERSE, TWIDDLED>(v, w);
 }

@@ -21,6 +21,9 @@ namespace {
 
 using zd = std::complex<double>;
 constexpr double pi = 3.14159265358979323846;
+constexpr double cycles_us = 1800;
+constexpr int waves_to_spread = 16; /* of blocks in a launch, for it to be worth while */
+constexpr bool prefetches = false;
 constexpr double short_call = 4096, long_call = 1 << 24; /* items */
 
 enum fused_io io_of(const struct fir_spec* spec)
@@ -43,6 +46,8 @@ bool real_stream(const struct fir_spec* spec)
 struct offer {
     const fused_shape* shape = nullptr;
     const void* kernel = nullptr;
+    int fold = 1;       /* of the decimation */
+    int shared = 0;     /* bytes */
     int rows = 0;       /* of overlap */
     double outputs = 0; /* a window, or pair of windows, at decimation 1 */
     double rate = 0;    /* of windows, a us */
@@ -56,17 +61,22 @@ offer offer_of(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
         return o;
     o.shape = &s;
     o.rows = (int)((n_taps - 1 + s.T - 1) / s.T);
-    const fused_kernel* k = s.kernels;
-    if (io == FUSED_ANY)
-        o.kernel = s.any;
-    for (; !o.kernel && k < s.kernels + s.n_kernels; ++k)
+    int log2_fold = 0;
+    if (io == FUSED_ANY) {
+        while (log2_fold < 3 && spec->decimation % ((size_t)2 << log2_fold) == 0)
+            ++log2_fold;
+        o.kernel = s.any[log2_fold];
+        o.fold = 1 << log2_fold;
+    }
+    for (const fused_kernel* k = s.kernels; !o.kernel && k < s.kernels + s.n_kernels; ++k)
         if (k->overlap_rows >= o.rows) {
             o.rows = k->overlap_rows;
             o.kernel = k->kernel[io];
             o.rate = k->rate[io] * 1e3;
         }
+    o.shared = s.shared[log2_fold];
     o.outputs = (double)(s.P - o.rows) * s.T * (real_stream(spec) ? 2 : 1);
-    o.rate = io == FUSED_ANY ? s.points_ns * 1e3 / s.N : o.rate / o.outputs;
+    o.rate = io == FUSED_ANY ? s.points_ns[log2_fold] * 1e3 / s.N : o.rate / o.outputs;
     return o;
 }
 
@@ -89,10 +99,11 @@ offer best_offer(const struct fir_spec* spec, size_t n_taps, double n)
         const fused_shape& s = i < n_fused_shapes_two
                                    ? fused_shapes_two[i]
                                    : fused_shapes_three[i - n_fused_shapes_two];
-        if (s.shared > limit || (spec->fft_size != 0 && spec->fft_size != (size_t)s.N))
+        if (spec->fft_size != 0 && spec->fft_size != (size_t)s.N)
             continue;
         const offer o = offer_of(s, spec, n_taps);
-        if (o.kernel && (!best.kernel || predicted_us(o, n) < predicted_us(best, n)))
+        if (o.kernel && o.shared <= limit &&
+            (!best.kernel || predicted_us(o, n) < predicted_us(best, n)))
             best = o;
     }
     return best;
@@ -197,7 +208,24 @@ struct table {
     float4* memory = nullptr; /* H, then the twiddles */
     const float4* H = nullptr;
     const float4* tw[4] = {};
+    int resident = 0;       /* blocks that the GPU holds at once */
+    float delay_cycles = 0; /* to spread them over the time that one takes */
 };
+
+/* How many blocks run at once, and how to spread their starts. */
+enum cufilter_status measure_occupancy(table* t)
+{
+    int device = 0, multiprocessors = 0, blocks = 0;
+    CUFILTER_TRY_CUDA(cudaGetDevice(&device));
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    CUFILTER_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, t->use.kernel, t->use.shape->threads, t->use.shared));
+    t->resident = std::max(1, blocks) * multiprocessors;
+    const double block_us = t->resident * t->use.shape->groups / t->use.rate;
+    t->delay_cycles = (float)(block_us * cycles_us / t->resident);
+    return CUFILTER_OK;
+}
 
 enum cufilter_status make_table(table* t, const offer& use,
                                 const struct fir_design* design)
@@ -218,8 +246,8 @@ enum cufilter_status make_table(table* t, const offer& use,
     for (int i = 0; i < 4; ++i)
         t->tw[i] = t->memory + offset[i];
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-        use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, use.shape->shared));
-    return CUFILTER_OK;
+        use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, use.shared));
+    return measure_occupancy(t);
 }
 
 } // namespace
@@ -275,25 +303,34 @@ static const table* table_for(const struct fir_fused* plan, double n)
 enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
                                       const struct fir_launch* launch)
 {
-    const int64_t n = launch->end - launch->begin;
-    const table* t = table_for(plan, (double)n);
+    const struct fir_spec* spec = &plan->spec;
+    const table* t = table_for(plan, (double)(launch->end - launch->begin));
     const fused_shape& shape = *t->use.shape;
+    const int64_t D = (int64_t)spec->decimation;
     fused_args args{};
-    args.s = make_fir_stream(&plan->spec, plan->n_taps, launch);
-    args.type = plan->spec.type;
+    args.s = make_fir_stream(spec, plan->n_taps, launch);
+    args.type = spec->type;
     args.overlap_rows = t->use.rows;
+    /* Folded windows hold outputs at multiples of the fold: the origin is one of them. */
+    args.origin = launch->begin;
+    if (t->use.fold > 1)
+        args.origin -= ((launch->begin - launch->first) % D + D) % D;
     args.H = t->H;
     std::copy(t->tw, t->tw + 4, args.tw);
-    const int64_t group = (int64_t)(shape.P - t->use.rows) * shape.T *
-                          (real_stream(&plan->spec) ? 2 : 1) * shape.groups;
-    const int64_t blocks = (n + group - 1) / group;
-    if (n <= 0 || blocks > INT32_MAX)
-        return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: a launch takes 1 to %lld items, not %lld", __func__,
-                             (long long)(group * INT32_MAX), (long long)n);
+    const int64_t group = (int64_t)t->use.outputs * shape.groups;
+    const int64_t blocks = (launch->end - args.origin + group - 1) / group;
+    if (launch->end <= launch->begin || blocks > INT32_MAX)
+        return cufilter_fail(CUFILTER_ERR_INVALID, "%s: cannot take items %lld to %lld",
+                             __func__, (long long)launch->begin, (long long)launch->end);
+    if (blocks >= waves_to_spread * t->resident) {
+        args.delayed = (uint32_t)t->resident;
+        args.delay_cycles = t->delay_cycles;
+    }
+    if (prefetches)
+        args.prefetch = group * t->resident / 2;
     void* parameters[] = {&args};
     CUFILTER_TRY_CUDA(cudaLaunchKernel(t->use.kernel, dim3((unsigned)blocks),
-                                       dim3(shape.threads), parameters, shape.shared,
+                                       dim3(shape.threads), parameters, t->use.shared,
                                        launch->stream));
     return CUFILTER_OK;
 }

@@ -38,8 +38,12 @@ struct fused_args {
     fir_stream s;
     enum cufilter_fir_type type;
     int overlap_rows;    /* K0, for kernels that leave it open */
+    int64_t origin;      /* n of the first segment's first new sample */
     const float4* H;     /* pairs in the order of the threads' registers */
     const float4* tw[4]; /* twiddles of the twiddled passes, in order */
+    int64_t prefetch; /* items from a block's segment to that which it asks the L2 for */
+    uint32_t delayed; /* this many blocks start late, each by delay_cycles more */
+    float delay_cycles;
 };
 
 /* The pairs of real segments are V apart. */
@@ -144,20 +148,22 @@ __device__ __forceinline__ void store_rows(const fir_stream& s, int64_t base, in
     }
 }
 
-template <int P, int T, class Item, class Get>
+/* Of the places n = base + F (t + T/F k), those that are outputs: F divides D, and base
+ * is a multiple of F from the first output. */
+template <int P, int T, int F, class Item, class Get>
 __device__ __forceinline__ void store_decimated(const fir_stream& s, int64_t base, int t,
                                                 int K0, Get get)
 {
-    output_walk walk(s, base + t, T);
+    output_walk walk((base - s.first) / F + t, T / F, s.decimation / F);
 #pragma unroll
     for (int k = 0; k < P; ++k, walk.next()) {
-        const int64_t n = base + t + T * k;
+        const int64_t n = base + F * t + T * k;
         if (k >= K0 && walk.hit() && n >= s.begin && n >= s.first && n < s.end)
             ((Item*)s.y)[walk.index] = get(bit_reverse(k, P));
     }
 }
 
-template <int P, int T, int K, int IO>
+template <int P, int T, int K, int IO, int F>
 __device__ __forceinline__ void store_segment(const float2* v, const fused_args& a,
                                               int64_t base, int t)
 {
@@ -175,13 +181,13 @@ __device__ __forceinline__ void store_segment(const float2* v, const fused_args&
         store_rows<P, T, float>(s, base, t, K0, re);
         store_rows<P, T, float>(s, next, t, K0, im);
     } else if (a.type == CUFILTER_FIR_FFF) {
-        store_decimated<P, T, float>(s, base, t, K0, re);
-        store_decimated<P, T, float>(s, next, t, K0, im);
+        store_decimated<P, T, F, float>(s, base, t, K0, re);
+        store_decimated<P, T, F, float>(s, next, t, K0, im);
     } else if (a.type == CUFILTER_FIR_FSF) {
-        store_decimated<P, T, int16_t>(s, base, t, K0, short_re);
-        store_decimated<P, T, int16_t>(s, next, t, K0, short_im);
+        store_decimated<P, T, F, int16_t>(s, base, t, K0, short_re);
+        store_decimated<P, T, F, int16_t>(s, next, t, K0, short_im);
     } else {
-        store_decimated<P, T, float2>(s, base, t, K0, whole);
+        store_decimated<P, T, F, float2>(s, base, t, K0, whole);
     }
 }
 
@@ -189,7 +195,7 @@ template <int P, int T, int K, int IO>
 __device__ __forceinline__ int64_t segment_base(const fused_args& a, int64_t segment)
 {
     const int K0 = overlap_rows<K>(a), V = (P - K0) * T;
-    return a.s.begin + segment * (is_real<IO>(a) ? 2 * V : V) - K0 * T;
+    return a.origin + segment * (is_real<IO>(a) ? 2 * V : V) - K0 * T;
 }
 
 /* H is loaded where it is used; volatile, or the compiler would fetch all of it first. */
@@ -239,13 +245,42 @@ __device__ __forceinline__ void write_row(float2* row, const float2* v)
     }
 }
 
-template <int T>
-__device__ __forceinline__ void group_sync()
+/* Asks the L2 for the new samples of a block to come; costs a lane an instruction. */
+template <int P, int T, int K, int IO>
+__device__ __forceinline__ void prefetch_segment(const fused_args& a, int64_t base)
 {
-    if (T <= 32)
-        __syncwarp();
-    else
-        __syncthreads();
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (IO != FUSED_ANY) {
+        constexpr int size = IO == FUSED_REAL ? 4 : 8, bytes = (P - K) * T * 8;
+        const int64_t from = base + K * T + a.prefetch;
+        if (a.prefetch && from > 0 && from + bytes / size <= a.s.end)
+            asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
+                             ((uintptr_t)a.s.x + from * size) & ~(uintptr_t)15),
+                         "r"(bytes));
+    }
+#endif
+}
+
+/* Blocks that start together and take the same time would load together and compute
+ * together for good, and leave the memory idle half of the time. */
+__device__ __forceinline__ void start_late(const fused_args& a)
+{
+    if (blockIdx.x >= a.delayed)
+        return;
+    const long long begin = clock64(), cycles = (long long)(a.delay_cycles * blockIdx.x);
+    while (clock64() - begin < cycles)
+        __nanosleep(200);
+}
+
+/* w[i] = sum of w[i + a R/F] over a < F, i < R/F: the spectrum of every F-th sample. */
+template <int R, int F>
+__device__ __forceinline__ void fold(float2* w)
+{
+#pragma unroll
+    for (int i = R / F; i < R; ++i) {
+        w[i % (R / F)].x += w[i].x;
+        w[i % (R / F)].y += w[i].y;
+    }
 }
 
 /* ------------------------------------------------------------------ two passes
@@ -253,91 +288,70 @@ __device__ __forceinline__ void group_sync()
  * are written and read with neighbouring threads on neighbouring banks, rows as float4
  * with an odd stride of 16 bytes, both without conflicts. Thread p owns column p and the
  * rows p + T c, so that on the way back nobody waits before overwriting its own rows.
- * Register (c, i) after the forward transform: frequency p + T c + R1 i. */
+ * Register (c, i) after the forward transform: frequency p + T c + R1 i.
+ *
+ * Decimation by F folds N / F frequencies: R2 / F registers a row. The rows then hold R2
+ * / F columns, and the last pass of all of the block's groups is done by its first
+ * threads. */
 template <int R1_, int R2_, int GROUPS_, int MIN_BLOCKS_>
 struct two_pass {
     static constexpr int R1 = R1_, R2 = R2_, R3 = 1, P = R1, T = R2, N = R1 * R2;
     static constexpr int GROUPS = GROUPS_, THREADS = T * GROUPS, MIN_BLOCKS = MIN_BLOCKS_;
-    static constexpr int C = R1 / R2, RS = R2 + 2, SHARED = GROUPS * R1 * RS * 8;
-    static_assert(T <= 32 || GROUPS == 1, "groups of several warps need a block each");
+    static constexpr int C = R1 / R2, RS = R2 + 2;
+    static_assert(T <= 32, "groups of several warps would need a block's barriers");
+    /* from group to group: the folded columns of 16 neighbouring threads on all banks */
+    static constexpr int stride(int F) { return R1 * RS + (T / F < 16 ? T / F : 0); }
+    static constexpr int shared(int F) { return GROUPS * stride(F) * 8; }
 };
 
-template <class S, int K, int IO>
+template <class S, int K, int IO, int F>
 __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     fused_two(const __grid_constant__ fused_args a)
 {
     constexpr int R1 = S::R1, R2 = S::R2, T = S::T, RS = S::RS;
     extern __shared__ float4 shared[];
-    const int p = threadIdx.x % T, group = threadIdx.x / T;
-    float2* sm = (float2*)shared + group * (R1 * RS);
-    const int64_t base =
-        segment_base<R1, T, K, IO>(a, (int64_t)blockIdx.x * S::GROUPS + group);
+    start_late(a);
+    const int64_t first = (int64_t)blockIdx.x * S::GROUPS;
     float2 v[R1];
-    load_segment<R1, T, K, IO>(v, a, base, p);
-    dft<R1, false>(v);
+    {
+        const int p = threadIdx.x % T, group = threadIdx.x / T;
+        float2* sm = (float2*)shared + group * S::stride(F);
+        const int64_t base = segment_base<R1, T, K, IO>(a, first + group);
+        if (p == 0)
+            prefetch_segment<R1, T, K, IO>(a, base);
+        load_segment<R1, T, K, IO>(v, a, base, p);
+        dft<R1, false>(v);
 #pragma unroll
-    for (int j = 0; j < R1; ++j)
-        sm[j * RS + p] = v[bit_reverse(j, R1)];
-    group_sync<T>();
+        for (int j = 0; j < R1; ++j)
+            sm[j * RS + p] = v[bit_reverse(j, R1)];
+        __syncwarp();
 #pragma unroll
-    for (int c = 0; c < S::C; ++c)
-        read_row<R2>(v + c * R2, sm + (p + T * c) * RS);
+        for (int c = 0; c < S::C; ++c)
+            read_row<R2>(v + c * R2, sm + (p + T * c) * RS);
 #pragma unroll
-    for (int c = 0; c < S::C; ++c) {
-        float2 w[R2];
-        dft<R2, false>(v + c * R2, a.tw[0] + T * c + p, R1);
-        apply_response<R2>(w, v + c * R2, a.H + c * (R2 / 2) * T + p, T);
-        dft<R2, true>(w);
-        write_row<R2>(sm + (p + T * c) * RS, w);
+        for (int c = 0; c < S::C; ++c) {
+            float2 w[R2];
+            dft<R2, false>(v + c * R2, a.tw[0] + T * c + p, R1);
+            apply_response<R2>(w, v + c * R2, a.H + c * (R2 / 2) * T + p, T);
+            fold<R2, F>(w);
+            dft<R2 / F, true>(w);
+            write_row<R2 / F>(sm + (p + T * c) * RS, w);
+        }
     }
-    group_sync<T>();
+    if (F == 1)
+        __syncwarp();
+    else
+        __syncthreads();
+    if (F == 1 || threadIdx.x < S::THREADS / F) {
+        const int p = threadIdx.x % (T / F), group = threadIdx.x / (T / F);
+        const float2* sm = (const float2*)shared + group * S::stride(F);
+        const int64_t base = segment_base<R1, T, K, IO>(a, first + group);
 #pragma unroll
-    for (int j = 0; j < R1; ++j)
-        v[j] = sm[j * RS + p];
-    dft<R1, true>(v, a.tw[1] + p, T);
-    store_segment<R1, T, K, IO>(v, a, base, p);
-    signal_done(a.s);
-}
-
-/* ------------------------------------------------------------------ two passes, folded
- * R1 = R2 = R: with IDFT(X) = swap(DFT(swap(X))), swap exchanging real and imaginary
- * part, forward and inverse are the same code run twice: half the instructions to fetch.
- */
-template <class S, int K, int IO>
-__global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
-    fused_folded(const __grid_constant__ fused_args a)
-{
-    constexpr int R = S::R1, T = R, RS = S::RS;
-    static_assert(S::R1 == S::R2, "a square");
-    extern __shared__ float4 shared[];
-    const int p = threadIdx.x % T, group = threadIdx.x / T;
-    float2* sm = (float2*)shared + group * (R * RS);
-    const int64_t base =
-        segment_base<R, T, K, IO>(a, (int64_t)blockIdx.x * S::GROUPS + group);
-    float2 v[R], w[R];
-    load_segment<R, T, K, IO>(v, a, base, p);
-#pragma unroll 1
-    for (int turn = 0;; ++turn) {
-        dft<R, false>(v);
-        if (turn)
-            group_sync<T>();
-#pragma unroll
-        for (int j = 0; j < R; ++j)
-            sm[j * RS + p] = v[bit_reverse(j, R)];
-        group_sync<T>();
-        read_row<R>(w, sm + p * RS);
-        dft<R, false>(w, a.tw[0] + p, T);
-        if (turn)
-            break;
-        apply_response<R>(v, w, a.H + p, T);
-#pragma unroll
-        for (int i = 0; i < R; ++i)
-            v[i] = make_float2(v[i].y, v[i].x);
+        for (int j = 0; j < R1; ++j)
+            v[j] = sm[j * RS + p];
+        dft<R1, true>(v, a.tw[1] + F * p, T);
+        store_segment<R1, T, K, IO, F>(v, a, base, p);
     }
-#pragma unroll
-    for (int i = 0; i < R; ++i)
-        w[i] = make_float2(w[i].y, w[i].x);
-    store_segment<R, T, K, IO>(w, a, base, p);
     signal_done(a.s);
 }
 
@@ -347,48 +361,64 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
  * on rows of t0. Both run in place on rows j that belong to D = 16 or 8 lanes of one
  * warp, so the block waits twice in all: before pass 2 and before the last inverse pass.
  * Item c of thread t = (g, l), D lanes a group g: row j = g + NG (c / ..); see the loops.
- * Register (c, i) after the forward transform: frequency j + R1 j2 + R1 R2 i. */
+ * Register (c, i) after the forward transform: frequency j + R1 j2 + R1 R2 i.
+ *
+ * Decimation by F folds i to R3 / F values, and t0 with it; what remains is shared out to
+ * the block's first threads, which now cross rows and wait once more. */
 template <int R1_, int R2_, int R3_, int D_, int MIN_BLOCKS_, int UNROLL_>
 struct three_pass {
     static constexpr int R1 = R1_, R2 = R2_, R3 = R3_, D = D_, UNROLL = UNROLL_;
     static constexpr int P = R1, T = R2 * R3, N = R1 * T, GROUPS = 1, THREADS = T,
                          MIN_BLOCKS = MIN_BLOCKS_;
     static constexpr int NG = T / D, CJ = R1 / NG, CT = R3 / D, C2 = R2 / D;
-    static constexpr int CS = R3 + 2, RS = R2 * CS + (D == 8 ? 8 : 0),
-                         SHARED = R1 * RS * 8;
+    static constexpr int CS = R3 + 2;
     static_assert(CJ * CT * R2 == R1 && CJ * C2 * R3 == R1 && 32 % D == 0, "shape");
+    /* from row to row, spread over the banks where neighbouring threads cross rows */
+    static constexpr int stride(int F)
+    {
+        return R2 * CS + (D == 8 ? 8 : 0) + (F > 1 ? R3 / F : 0);
+    }
+    static constexpr int shared(int F) { return R1 * stride(F) * 8; }
 };
 
-template <class S, int K, int IO>
+/* Item (j, t0) over t1 or j2, in place */
+template <class S, bool INVERSE>
+__device__ __forceinline__ void middle_pass(float2* row, const float4* tw, int stride)
+{
+    float2 w[S::R2];
+#pragma unroll
+    for (int i = 0; i < S::R2; ++i)
+        w[i] = row[i * S::CS];
+    dft<S::R2, INVERSE>(w, tw, stride);
+#pragma unroll
+    for (int i = 0; i < S::R2; ++i)
+        row[i * S::CS] = w[bit_reverse(i, S::R2)];
+}
+
+template <class S, int K, int IO, int F>
 __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
     fused_three(const __grid_constant__ fused_args a)
 {
-    constexpr int R1 = S::R1, R2 = S::R2, R3 = S::R3, T = S::T, D = S::D, NG = S::NG;
-    constexpr int CT = S::CT, C2 = S::C2, RS = S::RS, CS = S::CS;
+    constexpr int R1 = S::R1, R3 = S::R3, T = S::T, D = S::D, NG = S::NG, CT = S::CT;
+    constexpr int C2 = S::C2, CS = S::CS, RS = S::stride(F), R3F = R3 / F;
     extern __shared__ float4 shared[];
     float2* sm = (float2*)shared;
+    start_late(a);
     const int t = threadIdx.x, g = t / D, l = t % D;
-    float2* column = sm + (t / R3) * CS + t % R3;
     const int64_t base = segment_base<R1, T, K, IO>(a, blockIdx.x);
+    if (t == 0)
+        prefetch_segment<R1, T, K, IO>(a, base);
     float2 v[R1];
     load_segment<R1, T, K, IO>(v, a, base, t);
     dft<R1, false>(v);
 #pragma unroll
     for (int j = 0; j < R1; ++j)
-        column[j * RS] = v[bit_reverse(j, R1)];
+        sm[j * RS + t / R3 * CS + t % R3] = v[bit_reverse(j, R1)];
     __syncthreads();
-    /* items (j, t0) over t1 -> j2 */
 #pragma unroll S::UNROLL
     for (int c = 0; c < S::CJ * CT; ++c) {
         const int j = g + NG * (c / CT);
-        float2 *row = sm + j * RS + l + D * (c % CT), w[R2];
-#pragma unroll
-        for (int i = 0; i < R2; ++i)
-            w[i] = row[i * CS];
-        dft<R2, false>(w, a.tw[0] + j, R1);
-#pragma unroll
-        for (int i = 0; i < R2; ++i)
-            row[i * CS] = w[bit_reverse(i, R2)];
+        middle_pass<S, false>(sm + j * RS + l + D * (c % CT), a.tw[0] + j, R1);
     }
     __syncwarp();
     /* items (j, j2) over t0: last pass, H, first inverse pass */
@@ -399,29 +429,32 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
         read_row<R3>(w, row);
         dft<R3, false>(w, a.tw[1] + c * (R3 / 4) * T + t, T);
         apply_response<R3>(z, w, a.H + c * (R3 / 2) * T + t, T);
-        dft<R3, true>(z);
-        write_row<R3>(row, z);
+        fold<R3, F>(z);
+        dft<R3F, true>(z);
+        write_row<R3F>(row, z);
     }
-    __syncwarp();
-    /* items (j, t0) over j2 -> t1 */
+    if constexpr (F == 1) {
+        __syncwarp();
 #pragma unroll S::UNROLL
-    for (int c = 0; c < S::CJ * CT; ++c) {
-        const int t0 = l + D * (c % CT);
-        float2 *row = sm + (g + NG * (c / CT)) * RS + t0, w[R2];
-#pragma unroll
-        for (int i = 0; i < R2; ++i)
-            w[i] = row[i * CS];
-        dft<R2, true>(w, a.tw[2] + t0, R3);
-#pragma unroll
-        for (int i = 0; i < R2; ++i)
-            row[i * CS] = w[bit_reverse(i, R2)];
+        for (int c = 0; c < S::CJ * CT; ++c) {
+            const int j = g + NG * (c / CT), t0 = l + D * (c % CT);
+            middle_pass<S, true>(sm + j * RS + t0, a.tw[2] + t0, R3);
+        }
+    } else {
+        __syncthreads();
+        if (t < R1 * R3F)
+            middle_pass<S, true>(sm + t / R3F * RS + t % R3F, a.tw[2] + F * (t % R3F),
+                                 R3);
     }
     __syncthreads();
+    if (F == 1 || t < T / F) {
+        const float2* column = sm + t / R3F * CS + t % R3F;
 #pragma unroll
-    for (int j = 0; j < R1; ++j)
-        v[j] = column[j * RS];
-    dft<R1, true>(v, a.tw[3] + t, T);
-    store_segment<R1, T, K, IO>(v, a, base, t);
+        for (int j = 0; j < R1; ++j)
+            v[j] = column[j * RS];
+        dft<R1, true>(v, a.tw[3] + F * t, T);
+        store_segment<R1, T, K, IO, F>(v, a, base, t);
+    }
     signal_done(a.s);
 }
 
@@ -433,24 +466,34 @@ struct fused_kernel {
     float rate[2];         /* measured: input samples a ns, long calls, H200 */
 };
 struct fused_shape {
-    int N, P, T, groups, threads, shared;
+    int N, P, T, groups, threads;
     int R1, R2, R3, D;           /* R3 = 1: two passes */
     const fused_kernel* kernels; /* in rising overlap */
     int n_kernels;
-    const void* any;
-    float points_ns;  /* measured with `any`: points of the windows a ns */
+    /* FUSED_ANY with decimation folded by F = 1, 2, 4, 8: kernels, shared memory, and the
+     * measured points of the windows a ns */
+    const void* any[4];
+    int shared[4];
+    float points_ns[4];
     float latency_us; /* measured: one short launch */
 };
 
 template <class S>
-constexpr fused_shape make_shape(const fused_kernel* kernels, int n_kernels,
-                                 const void* any, float points_ns, float latency_us)
+fused_shape make_shape(const fused_kernel* kernels, int n_kernels,
+                       const void* const (&any)[4], const float (&points_ns)[4],
+                       float latency_us)
 {
-    int D = 1;
+    fused_shape s{};
+    s.N = S::N, s.P = S::P, s.T = S::T, s.groups = S::GROUPS, s.threads = S::THREADS;
+    s.R1 = S::R1, s.R2 = S::R2, s.R3 = S::R3, s.D = 1;
     if constexpr (S::R3 > 1)
-        D = S::D;
-    return {S::N,  S::P, S::T,    S::GROUPS, S::THREADS, S::SHARED, S::R1,     S::R2,
-            S::R3, D,    kernels, n_kernels, any,        points_ns, latency_us};
+        s.D = S::D;
+    s.kernels = kernels, s.n_kernels = n_kernels, s.latency_us = latency_us;
+    for (int i = 0; i < 4; ++i) {
+        s.any[i] = any[i], s.points_ns[i] = points_ns[i];
+        s.shared[i] = S::shared(1 << i);
+    }
+    return s;
 }
 
 /* All shapes in rising N. */

@@ -11,27 +11,32 @@ struct rows {
     float complex[sizeof...(K)], real[sizeof...(K)];
 };
 template <class S, int... K>
-static fused_shape shape(const rows<K...>& rate, float points_ns, float latency_us)
+static fused_shape shape(const rows<K...>& rate, const float (&points_ns)[4],
+                         float latency_us)
 {
     static fused_kernel kernels[] = {{K,
-                                      {(const void*)fused_two<S, K, FUSED_COMPLEX>,
-                                       (const void*)fused_two<S, K, FUSED_REAL>},
+                                      {(const void*)fused_two<S, K, FUSED_COMPLEX, 1>,
+                                       (const void*)fused_two<S, K, FUSED_REAL, 1>},
                                       {}}...};
     for (size_t i = 0; i < sizeof...(K); ++i) {
         kernels[i].rate[FUSED_COMPLEX] = rate.complex[i];
         kernels[i].rate[FUSED_REAL] = rate.real[i];
     }
-    return make_shape<S>(kernels, sizeof...(K), (const void*)fused_two<S, -1, FUSED_ANY>,
-                         points_ns, latency_us);
+    const void* const any[4] = {(const void*)fused_two<S, -1, FUSED_ANY, 1>,
+                                (const void*)fused_two<S, -1, FUSED_ANY, 2>,
+                                (const void*)fused_two<S, -1, FUSED_ANY, 4>,
+                                (const void*)fused_two<S, -1, FUSED_ANY, 8>};
+    return make_shape<S>(kernels, sizeof...(K), any, points_ns, latency_us);
 }
 
 const fused_shape fused_shapes_two[] = {
     shape<two_pass<16, 16, 8, 6>>(
-        rows<1, 2, 3, 4>{{258, 258, 257, 256}, {458, 452, 440, 426}}, 300, 3.4f),
+        rows<1, 2, 3, 4>{{258, 258, 257, 256}, {458, 452, 440, 426}},
+        {300, 390, 450, 480}, 3.4f),
     shape<two_pass<32, 32, 4, 5>>(
         rows<1, 2, 3, 4, 6, 8, 12>{{231, 231, 231, 229, 231, 230, 190},
                                    {484, 482, 481, 480, 468, 450, 370}},
-        270, 5.2f),
+        {270, 351, 405, 432}, 5.2f),
 };
 const int n_fused_shapes_two = sizeof fused_shapes_two / sizeof *fused_shapes_two;
 
