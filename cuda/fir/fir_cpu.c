@@ -340,6 +340,15 @@ static enum cufilter_status make_method(struct fir_cpu_plan* plan,
     return CUFILTER_OK;
 }
 
+/* Complex types are often given real taps. */
+static bool has_imaginary_part(const struct fir_design* design)
+{
+    for (size_t k = 0; k < design->n_taps; ++k)
+        if (design->h[2 * k + 1] != 0.0)
+            return true;
+    return false;
+}
+
 static enum cufilter_status cpu_make_plan(void** out, const struct fir_spec* spec,
                                           const struct fir_design* design)
 {
@@ -347,6 +356,7 @@ static enum cufilter_status cpu_make_plan(void** out, const struct fir_spec* spe
     if (!plan)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     plan->spec = *spec;
+    plan->spec.complex_taps = has_imaginary_part(design);
     const enum cufilter_status status = make_method(plan, design);
     if (status != CUFILTER_OK)
         cpu_free_plan(plan);
