@@ -130,6 +130,7 @@ __device__ __forceinline__ void filter_singly(const tile_shape& t, const float2*
     }
     const float2* row = in + (i * R + t.history - 1);
     const float* taps = t.taps;
+#pragma unroll 1
     for (uint32_t q = 0; q < t.tap_rows; ++q, row -= K, taps += K)
 #pragma unroll
         for (int j = 0; j < N; ++j)
