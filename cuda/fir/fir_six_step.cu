@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Overlap-save on cuFFT in six steps, each a kernel or a transform of its own.
  *
- *     H = FFT_N(h, 0 .. 0) / N                                response, once per N, in
- * double E_t[i] = x[b + t L - (M-1) + i],  0 <= i < N            overlap move, L = N-M+1
- *     F_t = FFT_N(E_t);  I_t = F_t H;  R_t = N IFFT_N(I_t)    transform, product, inverse
+ *     H = FFT_N(h, 0 .. 0)                                    response, once per N
+ *     E_t[i] = x[b + t L - (M-1) + i],  0 <= i < N            overlap move, L = N-M+1
+ *     F_t = FFT_N(E_t);  I_t = F_t H;  R_t = IFFT_N(I_t)      transform, product, inverse
  *     y(b + t L + r) = R_t[M-1 + r],    0 <= r < L            merge move, every D-th one
  *
- * Layout: one scratch array float2[transforms][N], all steps in place. Where input, taps
+ * In double precision: float transforms of 2^21 points err by 4e-7, and two segmentations
+ * of one stream would differ by more than the 2e-7 that this library grants. On an H200
+ * the transforms are bound by memory all the same, and so take twice the time.
+ *
+ * Layout: one scratch array double2[transforms][N], all steps in place. Where input, taps
  * and output are real, a transform carries two neighbouring segments t, one in the real
  * and one in the imaginary part: taps are real, so the two stay apart. Items before the
  * call come from the ring; the overlap move also appends the call's items to it.
+ *
+ * A NaN or infinite item would spoil all of its transform. It enters as 0 instead, and
+ * the merge move writes NaN where an output's window reaches into the stretch from the
+ * segment's first such item to its last.
  *
  * N is fixed for filters up to SHORT_TAPS; beyond, it is chosen for the call's length,
  * from one transform that just covers a short call to 2^MAX_LOG2 for long ones. What a
  * size needs (response, cuFFT plans, scratch) is made when it is first asked for and
  * kept. Calls that need more than SCRATCH_ITEMS are run in several rounds over the same
- * scratch. */
+ * scratch.
+ */
 #include "fir_internal.h"
 #include "../core/cufft_loader.h"
 
@@ -28,12 +37,13 @@ namespace {
 constexpr size_t SHORT_TAPS = 8193;
 constexpr int MIN_LOG2 = 10, MAX_LOG2 = 23;
 constexpr size_t MIN_FORCED_N = 2; /* fft_size may be as small as this */
-/* 128 MiB of float2; cuFFT's work area for large N is as much again. */
-constexpr size_t SCRATCH_ITEMS = (size_t)1 << 24;
+/* 128 MiB of double2; cuFFT's work area for large N is as much again. */
+constexpr size_t SCRATCH_ITEMS = (size_t)1 << 23;
 constexpr unsigned MAX_TRANSFORMS = 32767; /* segments run along gridDim.y */
+constexpr unsigned MAX_SEGMENTS = 2 * MAX_TRANSFORMS;
 constexpr int BLOCK = 256;
 constexpr int PER_THREAD = 4;   /* items a thread moves */
-constexpr int PRODUCT_ROWS = 8; /* transforms that share one load of H */
+constexpr int PRODUCT_ROWS = 4; /* transforms that share one load of H */
 constexpr int MAX_PLANS = 512;
 constexpr size_t USUAL_CALL = 4096; /* items; prepared for when the plan is made */
 
@@ -67,78 +77,83 @@ struct source {
     }
 };
 
-__device__ float2 as_complex(float2 v)
+/* A segment's stretch of items that are not finite, as places of its window. */
+struct stretch {
+    uint32_t first, last; /* first > last: none */
+};
+__device__ constexpr stretch NO_STRETCH = {UINT32_MAX, 0};
+
+__device__ double2 as_complex(float2 v)
 {
-    return v;
+    return make_double2(v.x, v.y);
 }
-__device__ float2 as_complex(float v)
+__device__ double2 as_complex(float v)
 {
-    return make_float2(v, 0.0f);
+    return make_double2(v, 0.0);
 }
-__device__ float2 as_complex(short v)
+__device__ double2 as_complex(short v)
 {
-    return make_float2((float)v, 0.0f);
-}
-__device__ float as_real(float v)
-{
-    return v;
+    return make_double2(v, 0.0);
 }
 
-/* Segment t of the round, its first M-1 items being the overlap; fresh ones are kept. */
+/* Item i of a segment's window, the first M-1 being the overlap; fresh ones are kept. */
 template <class Item>
-__device__ Item segment_item(const source<Item>& from, const round_shape& shape,
-                             int64_t segment, uint32_t i)
+__device__ double2 window_item(const source<Item>& from, const round_shape& shape,
+                               stretch* spoiled, uint32_t segment, uint32_t i)
 {
     const int64_t at =
-        shape.begin + segment * (int64_t)shape.segment - (int64_t)shape.overlap + i;
+        shape.begin + (int64_t)segment * shape.segment - (int64_t)shape.overlap + i;
     const Item item = from.load(at, shape.end);
     if (i >= shape.overlap)
         from.keep(at, shape.end, item);
-    return item;
+    const double2 v = as_complex(item);
+    if (isfinite(v.x) && isfinite(v.y))
+        return v;
+    atomicMin(&spoiled[segment].first, i);
+    atomicMax(&spoiled[segment].last, i);
+    return make_double2(0.0, 0.0);
 }
 
 template <class Item, bool PAIRED>
 __global__ void __launch_bounds__(BLOCK)
-    overlap_move(source<Item> from, round_shape shape, float2* rows)
+    overlap_move(source<Item> from, round_shape shape, double2* rows, stretch* spoiled)
 {
-    const int64_t row = blockIdx.y;
-    float2* const out = rows + row * shape.n;
+    const uint32_t row = blockIdx.y;
+    double2* const out = rows + (size_t)row * shape.n;
 #pragma unroll
     for (int j = 0; j < PER_THREAD; j++) {
         const uint32_t i = (blockIdx.x * PER_THREAD + j) * BLOCK + threadIdx.x;
         if (i >= shape.n)
             return;
         if constexpr (PAIRED)
-            out[i] = make_float2(as_real(segment_item(from, shape, 2 * row, i)),
-                                 as_real(segment_item(from, shape, 2 * row + 1, i)));
+            out[i] = make_double2(window_item(from, shape, spoiled, 2 * row, i).x,
+                                  window_item(from, shape, spoiled, 2 * row + 1, i).x);
         else
-            out[i] = as_complex(segment_item(from, shape, row, i));
+            out[i] = window_item(from, shape, spoiled, row, i);
     }
 }
 
-__device__ float2 multiply(float2 a, float2 b)
-{
-    return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
-}
-
-/* rows[t][k] *= H[k]; a thread takes two k and PRODUCT_ROWS rows. */
+/* rows[t][k] *= H[k]; a thread takes one k and PRODUCT_ROWS rows. Clears the stretches of
+ * the next round on the way: this round's are in another array. */
 __global__ void __launch_bounds__(BLOCK)
-    product(float4* rows, const float4* response, uint32_t half_n, uint32_t n_rows)
+    product(double2* rows, const double2* response, uint32_t n, uint32_t n_rows,
+            stretch* next_spoiled, uint32_t n_spoiled)
 {
     const uint32_t k = blockIdx.x * BLOCK + threadIdx.x;
     const uint32_t first = blockIdx.y * PRODUCT_ROWS;
-    if (k >= half_n)
+    for (uint32_t i = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
+         i < n_spoiled; i += gridDim.x * gridDim.y * BLOCK)
+        next_spoiled[i] = NO_STRETCH;
+    if (k >= n)
         return;
-    const float4 h = response[k];
+    const double2 h = response[k];
 #pragma unroll
     for (uint32_t j = 0; j < PRODUCT_ROWS; j++) {
         if (first + j >= n_rows)
             return;
-        float4* const p = rows + (size_t)(first + j) * half_n + k;
-        const float4 v = *p;
-        const float2 a = multiply(make_float2(v.x, v.y), make_float2(h.x, h.y));
-        const float2 b = multiply(make_float2(v.z, v.w), make_float2(h.z, h.w));
-        *p = make_float4(a.x, a.y, b.x, b.y);
+        double2* const p = rows + (size_t)(first + j) * n + k;
+        const double2 v = *p;
+        *p = make_double2(v.x * h.x - v.y * h.y, v.x * h.y + v.y * h.x);
     }
 }
 
@@ -201,22 +216,29 @@ __device__ void announce(const sink& to)
 /* A block of threads takes a piece of one segment's outputs. */
 template <class Out, bool PAIRED>
 __global__ void __launch_bounds__(BLOCK)
-    merge_move(const float2* rows, round_shape shape, sink to)
+    merge_move(const double2* rows, round_shape shape, const stretch* spoiled, sink to)
 {
     const uint32_t segment = blockIdx.y, begin = segment * shape.segment;
     const uint32_t length = (uint32_t)(shape.end - shape.begin);
     const uint32_t end = min(begin + shape.segment, length);
     const uint32_t last = first_output(end, to);
-    const float2* const row =
+    const double2* const row =
         rows + (size_t)(PAIRED ? segment / 2 : segment) * shape.n + shape.overlap;
+    const stretch bad = spoiled[segment];
+    const double scale = 1.0 / shape.n;
     const uint32_t step = gridDim.x * BLOCK;
     for (uint32_t i = first_output(begin, to) + blockIdx.x * BLOCK + threadIdx.x;
          i < last; i += step) {
-        const float2 v = row[to.first + i * to.decimation - begin];
+        const uint32_t r = to.first + i * to.decimation - begin;
+        double2 v = row[r];
+        if (bad.first <= r + shape.overlap && bad.last >= r && bad.first <= bad.last)
+            v.x = v.y = NAN;
         if constexpr (PAIRED)
-            store((Out*)to.y, i, segment & 1 ? v.y : v.x, to.round_output);
+            store((Out*)to.y, i, (float)((segment & 1 ? v.y : v.x) * scale),
+                  to.round_output);
         else
-            store((Out*)to.y, i, v, to.round_output);
+            store((Out*)to.y, i, make_float2((float)(v.x * scale), (float)(v.y * scale)),
+                  to.round_output);
     }
     announce(to);
 }
@@ -229,13 +251,11 @@ __global__ void __launch_bounds__(BLOCK)
         padded[i] = i < n_taps ? taps[i] : make_double2(0.0, 0.0);
 }
 
-__global__ void __launch_bounds__(BLOCK)
-    scale_response(float2* response, const double2* transform, uint32_t n)
+__global__ void __launch_bounds__(BLOCK) clear_stretches(stretch* spoiled, uint32_t n)
 {
     const uint32_t i = blockIdx.x * BLOCK + threadIdx.x;
     if (i < n)
-        response[i] =
-            make_float2((float)(transform[i].x / n), (float)(transform[i].y / n));
+        spoiled[i] = NO_STRETCH;
 }
 
 template <class Item>
@@ -264,10 +284,13 @@ struct fir_six_step {
     bool paired; /* two real segments a transform */
     const struct cufilter_cufft* fft;
     double2* taps;
-    float2* response[MAX_LOG2 + 2]; /* by log2 N, made at need */
+    double2* response[MAX_LOG2 + 2]; /* by log2 N, made at need */
+    stretch* spoiled[2];             /* MAX_SEGMENTS of this round and of the next */
+    int turn;                        /* which is this round's */
+    unsigned marked[2];              /* segments that may have marks there */
     batch_plan plans[MAX_PLANS];
     int n_plans;
-    float2* rows;
+    double2* rows;
     size_t rows_items;
     void* work;
     size_t work_bytes;
@@ -297,15 +320,14 @@ size_t segment_length(const fir_six_step* plan, int log2_n)
 /* Transform size for a call of n items. Up to SHORT_TAPS eight times the overlap, but
  * within what cuFFT does in one kernel as long as that wastes less than a second one
  * costs. Beyond, the least cost: points to transform times the time a point takes, which
- * grows with each doubling (28 ns per 1000 points at 2^15, 36 at 2^21, 45 at 2^24 on an
- * H200). */
+ * grows with each doubling. */
 int choose_log2(const fir_six_step* plan, size_t n)
 {
     if (plan->spec.fft_size)
         return log2_ceil(plan->spec.fft_size);
     if (plan->n_taps <= SHORT_TAPS) {
         const int wanted = log2_ceil(8 * (plan->n_taps - 1) + 1);
-        const int most = plan->n_taps > 2049 ? 16 : 13;
+        const int most = plan->n_taps > 2049 ? 15 : 13;
         return wanted < MIN_LOG2 ? MIN_LOG2 : wanted > most ? most : wanted;
     }
     int best = 0;
@@ -360,13 +382,13 @@ enum cufilter_status launched(const char* what)
 
 enum cufilter_status make_cufft_plan(const struct cufilter_cufft* fft,
                                      cufftHandle* handle, int n, int batch,
-                                     cufftType type, size_t* work_bytes)
+                                     size_t* work_bytes)
 {
     CUFILTER_TRY_CUFFT(fft->create(handle));
     cufftResult result = fft->set_auto_allocation(*handle, 0);
     if (result == CUFFT_SUCCESS)
-        result = fft->make_plan_many(*handle, 1, &n, NULL, 1, n, NULL, 1, n, type, batch,
-                                     work_bytes);
+        result = fft->make_plan_many(*handle, 1, &n, NULL, 1, n, NULL, 1, n, CUFFT_Z2Z,
+                                     batch, work_bytes);
     if (result == CUFFT_SUCCESS)
         return CUFILTER_OK;
     const enum cufilter_status status =
@@ -375,21 +397,18 @@ enum cufilter_status make_cufft_plan(const struct cufilter_cufft* fft,
     return status;
 }
 
-/* Step one: H in double precision, so that its error is one rounding to float. */
+/* Step one, in place in *response. */
 enum cufilter_status transform_taps(const fir_six_step* plan, cufftHandle handle,
-                                    double2* padded, void* work, float2* response, int n,
+                                    void* work, double2* response, int n,
                                     cudaStream_t stream)
 {
     const struct cufilter_cufft* const fft = plan->fft;
-    const unsigned blocks = ceil_div((uint64_t)n, BLOCK);
     CUFILTER_TRY_CUFFT(fft->set_work_area(handle, work));
     CUFILTER_TRY_CUFFT(fft->set_stream(handle, stream));
-    pad_taps<<<blocks, BLOCK, 0, stream>>>(padded, plan->taps, (uint32_t)plan->n_taps,
-                                           (uint32_t)n);
+    pad_taps<<<ceil_div((uint64_t)n, BLOCK), BLOCK, 0, stream>>>(
+        response, plan->taps, (uint32_t)plan->n_taps, (uint32_t)n);
     CUFILTER_TRY(launched("pad_taps"));
-    CUFILTER_TRY_CUFFT(fft->exec_z2z(handle, padded, padded, CUFFT_FORWARD));
-    scale_response<<<blocks, BLOCK, 0, stream>>>(response, padded, (uint32_t)n);
-    CUFILTER_TRY(launched("scale_response"));
+    CUFILTER_TRY_CUFFT(fft->exec_z2z(handle, response, response, CUFFT_FORWARD));
     CUFILTER_TRY_CUDA(cudaStreamSynchronize(stream));
     return CUFILTER_OK;
 }
@@ -398,36 +417,28 @@ enum cufilter_status make_response(fir_six_step* plan, int log2_n)
 {
     const int n = 1 << log2_n;
     cufftHandle handle = 0;
-    bool have_handle = false;
     cudaStream_t stream = NULL;
-    void *padded = NULL, *work = NULL, *response = NULL;
+    void *work = NULL, *response = NULL;
     size_t work_bytes = 0;
-    enum cufilter_status status;
-    cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    CUFILTER_TRY(make_cufft_plan(plan->fft, &handle, n, 1, &work_bytes));
+    enum cufilter_status status = CUFILTER_OK;
+    const cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     if (error != cudaSuccess)
-        return cufilter_cuda_fail(error, "fir_six_step", "cudaStreamCreateWithFlags");
-    status = make_cufft_plan(plan->fft, &handle, n, 1, CUFFT_Z2Z, &work_bytes);
-    if (status != CUFILTER_OK)
-        goto done;
-    have_handle = true;
-    status = device_alloc(&padded, (size_t)n * sizeof(double2), "the padded taps");
+        status = cufilter_cuda_fail(error, "fir_six_step", "cudaStreamCreateWithFlags");
     if (status == CUFILTER_OK && work_bytes)
         status = device_alloc(&work, work_bytes, "cuFFT's work area");
     if (status == CUFILTER_OK)
-        status = device_alloc(&response, (size_t)n * sizeof(float2), "the response");
+        status = device_alloc(&response, (size_t)n * sizeof(double2), "the response");
     if (status == CUFILTER_OK)
-        status = transform_taps(plan, handle, (double2*)padded, work, (float2*)response,
-                                n, stream);
-done:
+        status = transform_taps(plan, handle, work, (double2*)response, n, stream);
     if (status == CUFILTER_OK)
-        plan->response[log2_n] = (float2*)response;
+        plan->response[log2_n] = (double2*)response;
     else
         cudaFree(response);
-    cudaFree(padded);
-    if (have_handle)
-        plan->fft->destroy(handle);
+    plan->fft->destroy(handle);
     cudaFree(work);
-    cudaStreamDestroy(stream);
+    if (stream)
+        cudaStreamDestroy(stream);
     return status;
 }
 
@@ -467,8 +478,7 @@ enum cufilter_status find_plan(fir_six_step* plan, int log2_n, int batch,
                              "fir_six_step: more than %d transform shapes", MAX_PLANS);
     size_t work_bytes = 0;
     cufftHandle made = 0;
-    CUFILTER_TRY(
-        make_cufft_plan(plan->fft, &made, 1 << log2_n, batch, CUFFT_C2C, &work_bytes));
+    CUFILTER_TRY(make_cufft_plan(plan->fft, &made, 1 << log2_n, batch, &work_bytes));
     const enum cufilter_status status =
         grow(&plan->work, &plan->work_bytes, work_bytes, "cuFFT's work area", stream);
     if (status != CUFILTER_OK) {
@@ -477,6 +487,20 @@ enum cufilter_status find_plan(fir_six_step* plan, int log2_n, int batch,
     }
     plan->plans[plan->n_plans++] = {made, log2_n, batch};
     *handle = made;
+    return CUFILTER_OK;
+}
+
+/* Empty stretches for the first round and for the second. */
+enum cufilter_status make_stretches(fir_six_step* plan)
+{
+    for (stretch*& spoiled : plan->spoiled) {
+        void* p;
+        CUFILTER_TRY(device_alloc(&p, MAX_SEGMENTS * sizeof(stretch), "the NaN marks"));
+        spoiled = (stretch*)p;
+        clear_stretches<<<ceil_div(MAX_SEGMENTS, BLOCK), BLOCK, 0, cudaStreamLegacy>>>(
+            spoiled, MAX_SEGMENTS);
+        CUFILTER_TRY(launched("clear_stretches"));
+    }
     return CUFILTER_OK;
 }
 
@@ -506,13 +530,13 @@ enum cufilter_status prepare_round(fir_six_step* plan, const cut& c, size_t tran
 {
     const size_t rounded = rounded_batch(transforms);
     const size_t batch = rounded < c.capacity ? rounded : c.capacity;
-    size_t bytes = plan->rows_items * sizeof(float2);
+    size_t bytes = plan->rows_items * sizeof(double2);
     if (!plan->response[c.log2_n])
         CUFILTER_TRY(make_response(plan, c.log2_n));
     CUFILTER_TRY(find_plan(plan, c.log2_n, (int)batch, stream, handle));
-    CUFILTER_TRY(grow((void**)&plan->rows, &bytes, (batch << c.log2_n) * sizeof(float2),
+    CUFILTER_TRY(grow((void**)&plan->rows, &bytes, (batch << c.log2_n) * sizeof(double2),
                       "the transforms", stream));
-    plan->rows_items = bytes / sizeof(float2);
+    plan->rows_items = bytes / sizeof(double2);
     return CUFILTER_OK;
 }
 
@@ -527,15 +551,16 @@ enum cufilter_status run_moves(const fir_six_step* plan, const struct fir_launch
                              launch->ring_pos, launch->append};
     if (!merge) {
         const dim3 grid(ceil_div(shape.n, BLOCK * PER_THREAD), rows);
-        overlap_move<In, PAIRED>
-            <<<grid, BLOCK, 0, launch->stream>>>(from, shape, plan->rows);
+        overlap_move<In, PAIRED><<<grid, BLOCK, 0, launch->stream>>>(
+            from, shape, plan->rows, plan->spoiled[plan->turn]);
         return launched("overlap_move");
     }
     const unsigned segments =
         ceil_div((uint64_t)(shape.end - shape.begin), shape.segment);
     const dim3 grid(ceil_div(ceil_div(shape.segment, to.decimation), BLOCK * PER_THREAD),
                     segments);
-    merge_move<Out, PAIRED><<<grid, BLOCK, 0, launch->stream>>>(plan->rows, shape, to);
+    merge_move<Out, PAIRED><<<grid, BLOCK, 0, launch->stream>>>(
+        plan->rows, shape, plan->spoiled[plan->turn], to);
     return launched("merge_move");
 }
 
@@ -565,15 +590,16 @@ enum cufilter_status filter_rows(const fir_six_step* plan, int log2_n, unsigned 
                                  cufftHandle handle, cudaStream_t stream)
 {
     const struct cufilter_cufft* const fft = plan->fft;
-    const uint32_t half_n = 1u << (log2_n - 1);
-    const dim3 grid(ceil_div(half_n, BLOCK), ceil_div(rows, PRODUCT_ROWS));
+    const uint32_t n = 1u << log2_n;
+    const dim3 grid(ceil_div(n, BLOCK), ceil_div(rows, PRODUCT_ROWS));
     CUFILTER_TRY_CUFFT(fft->set_work_area(handle, plan->work));
     CUFILTER_TRY_CUFFT(fft->set_stream(handle, stream));
-    CUFILTER_TRY_CUFFT(fft->exec_c2c(handle, plan->rows, plan->rows, CUFFT_FORWARD));
-    product<<<grid, BLOCK, 0, stream>>>(
-        (float4*)plan->rows, (const float4*)plan->response[log2_n], half_n, rows);
+    CUFILTER_TRY_CUFFT(fft->exec_z2z(handle, plan->rows, plan->rows, CUFFT_FORWARD));
+    product<<<grid, BLOCK, 0, stream>>>(plan->rows, plan->response[log2_n], n, rows,
+                                        plan->spoiled[1 - plan->turn],
+                                        plan->marked[1 - plan->turn]);
     CUFILTER_TRY(launched("product"));
-    CUFILTER_TRY_CUFFT(fft->exec_c2c(handle, plan->rows, plan->rows, CUFFT_INVERSE));
+    CUFILTER_TRY_CUFFT(fft->exec_z2z(handle, plan->rows, plan->rows, CUFFT_INVERSE));
     return CUFILTER_OK;
 }
 
@@ -596,9 +622,12 @@ enum cufilter_status run_round(fir_six_step* plan, const struct fir_launch* laun
                      launch->ticket};
     cufftHandle handle;
     CUFILTER_TRY(prepare_round(plan, c, rows, launch->stream, &handle));
+    plan->marked[plan->turn] = rows * (unsigned)c.per_row;
     CUFILTER_TRY(run_typed(plan, launch, shape, to, rows, false));
     CUFILTER_TRY(filter_rows(plan, c.log2_n, rows, handle, launch->stream));
-    return run_typed(plan, launch, shape, to, rows, true);
+    CUFILTER_TRY(run_typed(plan, launch, shape, to, rows, true));
+    plan->turn = 1 - plan->turn;
+    return CUFILTER_OK;
 }
 
 } // namespace
@@ -657,10 +686,11 @@ enum cufilter_status fir_six_step_make(struct fir_six_step** out,
     plan->fft = fft;
     enum cufilter_status status = device_alloc(&taps, bytes, "the taps");
     plan->taps = (double2*)taps;
+    if (status == CUFILTER_OK)
+        status = make_stretches(plan);
     if (status == CUFILTER_OK) {
         cudaError_t error = cudaMemcpy(taps, design->h, bytes, cudaMemcpyHostToDevice);
-        /* A copy from pageable memory may still be on its way, and other streams read it.
-         */
+        /* A copy from pageable memory may still be on its way; others read it. */
         if (error == cudaSuccess)
             error = cudaStreamSynchronize(cudaStreamLegacy);
         if (error != cudaSuccess)
@@ -682,8 +712,10 @@ void fir_six_step_free(struct fir_six_step* plan)
         return;
     for (int i = 0; i < plan->n_plans; i++)
         plan->fft->destroy(plan->plans[i].handle);
-    for (float2* response : plan->response)
+    for (double2* response : plan->response)
         cudaFree(response);
+    for (stretch* spoiled : plan->spoiled)
+        cudaFree(spoiled);
     cudaFree(plan->rows);
     cudaFree(plan->work);
     cudaFree(plan->taps);
