@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bulk copies from global to shared memory, completing on a barrier (sm_90). Addresses
- * and sizes are multiples of 16 bytes. Not installed. */
+/* Bulk copies from global to shared memory, completing on a barrier (sm_90 and up).
+ * Addresses and sizes are multiples of 16 bytes. Not installed. */
 #ifndef CUFILTER_PFB_PFB_BULK_CUH
 #define CUFILTER_PFB_PFB_BULK_CUH
 
 #include <cstdint>
 
 namespace cufilter {
+
+/* Older GPUs have none: callers then load item by item, and what is here does nothing. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define CUFILTER_BULK_COPIES 1
+#else
+#define CUFILTER_BULK_COPIES 0
+#endif
 
 __device__ __forceinline__ uint32_t shared_address(const void* p)
 {
@@ -16,15 +23,18 @@ __device__ __forceinline__ uint32_t shared_address(const void* p)
 /* By one thread, before a barrier of the block. */
 __device__ __forceinline__ void bulk_init(uint64_t* barrier)
 {
+#if CUFILTER_BULK_COPIES
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier))
                  : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
 }
 
 /* By one thread. */
 __device__ __forceinline__ void bulk_load(void* to, const void* from, uint32_t bytes,
                                           uint64_t* barrier)
 {
+#if CUFILTER_BULK_COPIES
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                      shared_address(barrier)),
                  "r"(bytes)
@@ -33,23 +43,28 @@ __device__ __forceinline__ void bulk_load(void* to, const void* from, uint32_t b
                  "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
                  "l"(from), "r"(bytes), "r"(shared_address(barrier))
                  : "memory");
+#endif
 }
 
 /* By every thread; parity counts the copies, from 0. */
 __device__ __forceinline__ void bulk_wait(uint64_t* barrier, uint32_t parity)
 {
+#if CUFILTER_BULK_COPIES
     asm volatile("{\n\t.reg .pred done;\n"
                  "AGAIN:\n\t"
                  "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"
                  "@!done bra AGAIN;\n\t}" ::"r"(shared_address(barrier)),
                  "r"(parity)
                  : "memory");
+#endif
 }
 
 /* Between ordinary writes to shared memory and a later bulk copy over them. */
 __device__ __forceinline__ void bulk_fence()
 {
+#if CUFILTER_BULK_COPIES
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
 }
 
 /* Barrier number `id`, 1 .. 15, of `threads` threads. */

@@ -69,8 +69,8 @@ __device__ __forceinline__ void load_tile(const pfb_stream& s, const tile_shape&
                                           uint64_t* barrier)
 {
     const uint32_t shift = (uint32_t)((uintptr_t)(s.x + range.from) >> 3) & 1;
-    const bool inside =
-        range.from >= shift && range.from + (int64_t)t.items + 1 <= s.n_items;
+    const bool inside = CUFILTER_BULK_COPIES && range.from >= shift &&
+                        range.from + (int64_t)t.items + 1 <= s.n_items;
     range.shift = inside ? shift : 0;
     if (inside) {
         if (threadIdx.x == 0) {

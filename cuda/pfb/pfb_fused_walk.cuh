@@ -170,7 +170,7 @@ __device__ __forceinline__ bool load_step(const pfb_stream& s, int64_t m0, float
     constexpr int ITEMS = STEP * W::R;
     const int64_t from = s.first + (m0 - 1) * W::R + 1;
     const uint32_t odd = (uint32_t)((uintptr_t)(s.x + from) >> 3) & 1;
-    if (from >= odd && from + ITEMS + odd <= s.n_items) {
+    if (CUFILTER_BULK_COPIES && from >= odd && from + ITEMS + odd <= s.n_items) {
         shift = odd;
         if (threadIdx.x == 0)
             bulk_load(stage, s.x + from - odd, (ITEMS + 2 * odd) * 8, barrier);
