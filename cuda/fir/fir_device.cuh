@@ -83,22 +83,35 @@ __device__ __forceinline__ int16_t to_int16(float x, bool round)
     return (int16_t)max(-32768, min(32767, i));
 }
 
-/* To be called by every thread of every block, after its last write. The barrier puts the
- * block's writes before thread 0's fence, the fence before its count, and the last
- * block's count before the flag: a host that sees the ticket sees them all. */
+/* To be called by one thread of a block, after a barrier that follows the block's last
+ * write. The barrier puts the block's writes before the thread's fence, the fence before
+ * its flags or its count, and the last block's count before the flags: a host that sees
+ * the ticket in all flags sees all writes. */
+__device__ __forceinline__ void signal_block(uint32_t* blocks_done,
+                                             volatile uint32_t* flag, uint32_t ticket,
+                                             uint32_t block, uint32_t blocks)
+{
+    uint32_t i = block, step = blocks;
+    __threadfence_system();
+    if (blocks > FIR_FLAGS) {
+        if (atomicAdd(blocks_done, 1u) != blocks - 1)
+            return;
+        *blocks_done = 0;
+        __threadfence_system();
+        i = 0, step = 1;
+    }
+    for (; i < FIR_FLAGS; i += step)
+        flag[i] = ticket;
+}
+
+/* To be called by every thread of every block, after its last write. */
 __device__ __forceinline__ void signal_done(const fir_stream& s)
 {
     if (!s.flag)
         return;
     __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence_system();
-        if (atomicAdd(s.blocks_done, 1u) == gridDim.x - 1) {
-            *s.blocks_done = 0;
-            __threadfence_system();
-            *s.flag = s.ticket;
-        }
-    }
+    if (threadIdx.x == 0)
+        signal_block(s.blocks_done, s.flag, s.ticket, blockIdx.x, gridDim.x);
 }
 
 /* Walks d, d + step, d + 2 step, ... of a stream decimated by D without a division a

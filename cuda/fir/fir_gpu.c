@@ -15,7 +15,7 @@
  * them. So a piece may be shorter than the filter.
  *
  * The last launch writes a ticket to mapped host memory, and the CPU spins on it: that is
- * sooner than cudaStreamSynchronize() (tests/transfer_bench.c measures both).
+ * sooner than cudaStreamSynchronize() (tests/transfer_bench.cu measures both).
  *
  * For measuring, environment variables overrule what is chosen, read when a filter is
  * made: CUFILTER_FIR_TRANSFER = zero-copy | chunked | chunked:ITEMS, CUFILTER_FIR_WAIT =
@@ -357,8 +357,8 @@ static enum cufilter_status make_memory(struct gpu* g, size_t history)
     CUFILTER_TRY(alloc_device(&g->ring, g->ring_items * g->spec.in_size, "history"));
     CUFILTER_TRY(alloc_device(&p, sizeof *g->blocks_done, "block counter"));
     g->blocks_done = p;
-    CUFILTER_TRY(grow_pinned(&g->flag, 64));
-    memset(g->flag.host, 0, 64);
+    CUFILTER_TRY(grow_pinned(&g->flag, FIR_FLAGS * sizeof(uint32_t)));
+    memset(g->flag.host, 0, FIR_FLAGS * sizeof(uint32_t));
     CUFILTER_TRY_CUDA(
         cudaMemsetAsync(g->blocks_done, 0, sizeof *g->blocks_done, g->stream));
     CUFILTER_TRY_CUDA(
@@ -549,10 +549,14 @@ static void pause_briefly(void)
 #endif
 }
 
+/* Whether the ticket or a later one is in all flags. */
 static bool ticket_is_there(const struct gpu* g, uint32_t ticket)
 {
-    const uint32_t seen = __atomic_load_n((uint32_t*)g->flag.host, __ATOMIC_ACQUIRE);
-    return (int32_t)(seen - ticket) >= 0;
+    const uint32_t* const flags = g->flag.host;
+    for (int i = 0; i < FIR_FLAGS; ++i)
+        if ((int32_t)(__atomic_load_n(flags + i, __ATOMIC_ACQUIRE) - ticket) < 0)
+            return false;
+    return true;
 }
 
 /* Waits until the launch that carries the ticket is done. A kernel that fails never

@@ -73,6 +73,8 @@ extern const struct fir_backend fir_backend_gpu;
  *
  * One launch filters the outputs n = first + i D of [begin, end): input index n counts
  * from the call's first item, so that a long call can be split in launches over one x. */
+enum { FIR_FLAGS = 16 };
+
 struct fir_launch {
     const void* x;      /* item 0 of the call; [0, end) readable by the GPU */
     int64_t begin, end; /* n range of this launch, -D < begin < end; begin < 0 where an
@@ -90,9 +92,10 @@ struct fir_launch {
     int64_t first; /* <= 0; the launch's first output is at the least
                       first + i D >= begin */
 
-    /* With `flag`: when all of the launch's writes are visible to the host, the last
-     * block stores `ticket` there. `blocks_done` is a device counter, 0 between launches.
-     */
+    /* With `flag`: when all of the launch's writes are visible to the host, `ticket` is
+     * in all FIR_FLAGS words there. Each block of a small grid writes its share of them,
+     * which saves counting the blocks; the last block of a larger one writes all.
+     * `blocks_done` is a device counter, 0 between launches. */
     uint32_t* blocks_done;
     volatile uint32_t* flag; /* device address of mapped host memory, or NULL */
     uint32_t ticket;
@@ -139,7 +142,7 @@ int fir_six_step_describe(const struct fir_six_step* plan, char* text, size_t si
 enum cufilter_status fir_append_launch(const struct fir_spec* spec,
                                        const struct fir_launch* launch);
 
-/* Stores the ticket in the flag once all earlier work of the stream is done. */
+/* Stores the ticket in the flags once all earlier work of the stream is done. */
 enum cufilter_status fir_notify_launch(const struct fir_launch* launch);
 
 /* The measured rule (fir_rule.c): which method serves a call of n_in items. */

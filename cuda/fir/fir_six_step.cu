@@ -25,7 +25,7 @@
  * kept. Calls that need more than SCRATCH_ITEMS are run in several rounds over the same
  * scratch.
  */
-#include "fir_internal.h"
+#include "fir_device.cuh"
 #include "../core/cufft_loader.h"
 
 #include <cstdio>
@@ -195,22 +195,15 @@ __device__ uint32_t first_output(uint32_t offset, const sink& to)
                             to.decimation);
 }
 
-/* The last block to finish tells the host. One thread's fence after the barrier covers
- * the whole block's stores. */
 __device__ void announce(const sink& to)
 {
     if (!to.flag)
         return;
     __syncthreads();
-    if (threadIdx.x != 0)
-        return;
-    __threadfence_system();
-    const uint32_t blocks = gridDim.x * gridDim.y;
-    if (atomicAdd(to.blocks_done, 1) != blocks - 1)
-        return;
-    *to.blocks_done = 0;
-    __threadfence_system();
-    *to.flag = to.ticket;
+    if (threadIdx.x == 0)
+        cufilter::signal_block(to.blocks_done, to.flag, to.ticket,
+                               blockIdx.y * gridDim.x + blockIdx.x,
+                               gridDim.x * gridDim.y);
 }
 
 /* A block of threads takes a piece of one segment's outputs. */
@@ -764,7 +757,8 @@ namespace {
 __global__ void write_ticket(volatile uint32_t* flag, uint32_t ticket)
 {
     __threadfence_system();
-    *flag = ticket;
+    for (int i = 0; i < FIR_FLAGS; i++)
+        flag[i] = ticket;
 }
 } // namespace
 
