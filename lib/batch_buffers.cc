@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Large stream buffers around a block, without making it wait for full ones. */
 #include "batch_buffers.h"
+#include <cstdint>
 #include <stdexcept>
 
 namespace gr {
@@ -8,19 +9,26 @@ namespace cufilter {
 
 namespace {
 
-int output_multiple(const fir_settings& settings)
+int output_multiple(const std::string& name, int batch_items, int outputs, int inputs)
 {
-    if (settings.batch_items < 0 || settings.batch_items > batch_buffers::MAX_ITEMS)
-        throw std::invalid_argument(settings.block + ": batch_items must lie in 0 .. " +
-                                    std::to_string(batch_buffers::MAX_ITEMS) + ", not " +
-                                    std::to_string(settings.batch_items));
-    return (settings.batch_items + settings.decimation - 1) / settings.decimation;
+    const int most = batch_buffers::MAX_ITEMS;
+    if (batch_items < 0 || batch_items > most)
+        throw std::invalid_argument(name + ": batch_items must lie in 0 .. " +
+                                    std::to_string(most) + ", not " +
+                                    std::to_string(batch_items));
+    const int64_t items = (int64_t{batch_items} * outputs + inputs - 1) / inputs;
+    if (items > most)
+        throw std::invalid_argument(
+            name + ": batch_items of " + std::to_string(batch_items) + " give " +
+            std::to_string(items) + " output items, more than " + std::to_string(most));
+    return static_cast<int>(items);
 }
 
 } // namespace
 
-batch_buffers::batch_buffers(block& block, const fir_settings& settings)
-    : d_multiple(output_multiple(settings))
+batch_buffers::batch_buffers(block& block, const std::string& name, int batch_items,
+                             int outputs, int inputs)
+    : d_multiple(output_multiple(name, batch_items, outputs, inputs))
 {
     stopped(block);
 }

@@ -3,8 +3,8 @@
 #ifndef INCLUDED_CUFILTER_LIB_BATCH_BUFFERS_H
 #define INCLUDED_CUFILTER_LIB_BATCH_BUFFERS_H
 
-#include "fir_engine.h"
 #include <gnuradio/block.h>
+#include <string>
 
 namespace gr {
 namespace cufilter {
@@ -18,8 +18,10 @@ class batch_buffers
 public:
     static constexpr int MAX_ITEMS = 1 << 28; /* of input; the runtime counts in int */
 
-    /* std::invalid_argument for a batch below 0 or beyond MAX_ITEMS. */
-    batch_buffers(block& block, const fir_settings& settings);
+    /* `outputs` items come out of a port for each `inputs` items into one.
+     * std::invalid_argument for a batch below 0 or beyond MAX_ITEMS. */
+    batch_buffers(block& block, const std::string& name, int batch_items, int outputs,
+                  int inputs);
 
     void started(block& block) const;
     void stopped(block& block) const;

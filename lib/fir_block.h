@@ -64,7 +64,7 @@ public:
 protected:
     fir_block(const fir_settings& settings, const std::vector<TAP>& taps)
         : d_engine(settings, taps.data(), taps.size()),
-          d_batch(*this, settings),
+          d_batch(*this, settings.block, settings.batch_items, 1, settings.decimation),
           d_taps(taps)
     {
         const pmt::pmt_t port = pmt::intern("cmd");

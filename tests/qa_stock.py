@@ -12,8 +12,10 @@ from gnuradio.cufilter import firdes
 from cufilter_qa import (FFT_KINDS, FIR_KINDS, Feeder, TestCase, convolve, main,
                          random_items, random_taps, run, stock)
 
-REPLACED = (["fft_filter_" + kind for kind in FFT_KINDS] +
-            ["fir_filter_" + kind for kind in FIR_KINDS])
+FIR = (["fft_filter_" + kind for kind in FFT_KINDS] +
+       ["fir_filter_" + kind for kind in FIR_KINDS])
+PFB = ["pfb_channelizer_ccf", "pfb_synthesizer_ccf"]
+REPLACED = FIR + PFB
 
 
 class Module(TestCase):
@@ -23,7 +25,10 @@ class Module(TestCase):
                 continue
             with self.subTest(name=name):
                 mine = getattr(filter, name)
-                if name in REPLACED:
+                if name == "pfb":
+                    self.assertLessEqual({n for n in dir(stock.pfb) if n[0] != "_"},
+                                         set(dir(mine)))
+                elif name in REPLACED:
                     self.assertIsNot(mine, getattr(stock, name))
                     self.assertEqual(mine.__module__.split(".")[1], "cufilter")
                 else:
@@ -39,6 +44,8 @@ from gnuradio.cufilter.pfb import channelizer_ccf
 from gnuradio.cufilter.optfir import low_pass
 import gnuradio.cufilter.pfb
 assert filter.window.WIN_HAMMING == window.WIN_HAMMING
+assert channelizer_ccf is filter.pfb.channelizer_ccf
+assert channelizer_ccf.__module__ == "gnuradio.cufilter.pfb"
 assert len(firdes.low_pass(1, 1, 0.2, 0.1)) > 1
 print(fft_filter_ccc(1, [1]).device(), filter.fir_filter_fff(1, [1]).device())
 """
@@ -62,7 +69,8 @@ print(fft_filter_ccc(1, [1]).device(), filter.fir_filter_fff(1, [1]).device())
 
     def test_docstrings(self):
         for name in REPLACED:
-            self.assertIn("decimation", getattr(filter, name).__doc__)
+            self.assertIn("numchans" if name in PFB else "decimation",
+                          getattr(filter, name).__doc__)
             self.assertTrue(getattr(filter, name).set_taps.__doc__)
 
     def test_devices(self):
@@ -96,7 +104,7 @@ class AgainstStock(TestCase):
             self.assert_close(y[:len(expected)], expected, 2e-6)
 
     def test_random_taps(self):
-        for name in REPLACED:
+        for name in FIR:
             if name == "fir_filter_fsf":  # qa_fir_filter.py
                 continue
             for n_taps in (1, 3, 21, 64, 257):

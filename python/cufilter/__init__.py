@@ -9,6 +9,10 @@ these blocks are replaced, each with two more keyword arguments, device and batc
 
     fft_filter_{ccc,ccf,fff}
     fir_filter_{ccc,ccf,fcc,fff,fsf,scc}
+    pfb.channelizer_ccf, pfb_channelizer_ccf, pfb_synthesizer_ccf
+
+New are pfb_channelizer_vcc, whose output is vectors of channels, pfb_channelizer_streams_ccf,
+pfb.channel_freqs and pfb.create_taps.
 
 Without a GPU, or without its driver, the same blocks run on the CPU.
 """
@@ -16,11 +20,12 @@ Without a GPU, or without its driver, the same blocks run on the CPU.
 import sys as _sys
 
 from gnuradio.filter import *
-from gnuradio.filter import pfb, optfir, window
+from gnuradio.filter import optfir, window
 
 from .cufilter_python import *
 
-# `from gnuradio.cufilter.pfb import ...` must work as it does with gnuradio.filter.
-for _name in ("pfb", "optfir"):
-    _sys.modules[__name__ + "." + _name] = globals()[_name]
-del _name
+globals().pop("pfb", None)  # stock's, which would keep ours from being imported
+from . import pfb
+
+# `from gnuradio.cufilter.optfir import ...` must work as it does with gnuradio.filter.
+_sys.modules[__name__ + ".optfir"] = optfir

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Polyphase channelizer: one stream in, one stream of vectors out. */
+#ifndef INCLUDED_CUFILTER_PFB_CHANNELIZER_VCC_H
+#define INCLUDED_CUFILTER_PFB_CHANNELIZER_VCC_H
+
+#include <cufilter/device.h>
+#include <gnuradio/cufilter/api.h>
+#include <gnuradio/sync_decimator.h>
+#include <vector>
+
+namespace gr {
+namespace cufilter {
+
+/*!
+ * \brief Polyphase channelizer: one stream in, a vector of channels out
+ * \ingroup cufilter
+ *
+ * One item of the output is a vector of the channels in the map: a thousand channels need
+ * one port and one buffer.
+ *
+ *     t_s    = (s+1) R - 1
+ *     y_c[s] = e^{-j 2 pi c (s+2) R / K} sum_m taps[m] e^{+j 2 pi c m / K} x[t_s - m]
+ *
+ * for the channels c = 0 .. K-1 = numchans - 1, R = K / oversample_rate: channel c is
+ * centred on c/K of the input rate, those above K/2 on negative frequencies, and has the
+ * gain sum(taps) there. N items of x give exactly floor(N / R) items of each channel.
+ *
+ * A tag at item n of x comes out at vector floor(n / R + 1/2).
+ *
+ * The message port \c cmd takes a dictionary with the keys \c taps (a uniform vector)
+ * and \c channel_map (an s32vector or a list), or a pair (key . value), and does what
+ * set_taps() and set_channel_map() do. What cannot be used gives one warning.
+ */
+class CUFILTER_API pfb_channelizer_vcc : virtual public sync_decimator
+{
+public:
+    typedef std::shared_ptr<pfb_channelizer_vcc> sptr;
+
+    /*!
+     * \param numchans     K, 1 .. 16384
+     * \param taps         the prototype, finite, 1 to 1048576 of them
+     * \param oversample_rate  K/R for an R of 1 .. K: the rate of a channel over the
+     *                         spacing of the channels. Within 1e-5 of it, so that a float
+     *                         will do for every K.
+     * \param channel_map  element o of a vector is channel channel_map[o], any of 0 ..
+     * K-1 in any order, repeats allowed; empty: all K in order. Its length is that of the
+     * vectors. \param device       -1 the CPU, 0 and up that GPU, -2 the first usable
+     * GPU, else the CPU with one warning (or what the environment variable
+     * CUFILTER_DEVICE says) \param batch_items  input items a call should be able to
+     * hold: the buffers on both sides are made that large. 0: GNU Radio's own size. Calls
+     * stay as short as the stream makes them, so this adds no latency.
+     *
+     * \throws std::invalid_argument a rule above is broken, or there is no such GPU
+     * \throws std::runtime_error    a GPU asked for by number fails
+     * \throws std::bad_alloc        memory of host or GPU is exhausted
+     */
+    static sptr make(int numchans, const std::vector<float>& taps,
+                     double oversample_rate = 1, const std::vector<int>& channel_map = {},
+                     int device = CUFILTER_DEVICE_AUTO, int batch_items = 0);
+
+    /*!
+     * \brief New taps of any length from the next call of work() on, from any thread.
+     *
+     * Input history, sample alignment and the number of outputs stay as they are.
+     */
+    virtual void set_taps(const std::vector<float>& taps) = 0;
+
+    /*! \brief Taps by branch: taps[c + t K] at [c][t], zeros where there is none. */
+    virtual std::vector<std::vector<float>> taps() const = 0;
+
+    /*! \brief Writes the taps by branch to the standard output. */
+    virtual void print_taps() = 0;
+
+    /*!
+     * \brief Another map of the same length from the next call on, from any thread.
+     *
+     * An empty map changes nothing. std::invalid_argument for another length or an entry
+     * that is not 0 .. K-1, and the old map stays.
+     */
+    virtual void set_channel_map(const std::vector<int>& map) = 0;
+    virtual std::vector<int> channel_map() const = 0;
+
+    /*! \brief What the block runs on: -1 the CPU, else the index of the GPU. */
+    virtual int device() const = 0;
+};
+
+} // namespace cufilter
+} // namespace gr
+
+#endif
