@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Benchmark of the FIR's GPU methods on data in device memory, without the transfers.
  *
- *     fir_bench [--samples N] [--only fused|direct|six_step] [--quick]
+ *     fir_bench [--samples N] [--only fused|direct|six_step] [--quick | --transforms]
  *
  * Prints the roof of this GPU, a copy of one float4 a thread over the same buffers, then
  * for each type, length and method the median rate of input samples, its fraction of what
@@ -222,12 +222,13 @@ double relative_error(const bench& b, const filter& f, int64_t outputs)
 }
 
 void time_filter(bench& b, enum cufilter_fir_type type, size_t n_taps, size_t D,
-                 enum cufilter_fir_method method)
+                 enum cufilter_fir_method method, size_t fft_size = 0)
 {
     static const char* const names[] = {"auto", "direct", "fused", "six_step"};
     if (!b.only.empty() && b.only != names[method])
         return;
     filter f(type, n_taps, D, method);
+    f.spec.fft_size = fft_size;
     if (!f.make())
         return;
     const int64_t size = (int64_t)f.spec.in_size, n = b.bytes / size;
@@ -293,13 +294,35 @@ void measure_roof(bench& b)
                 b.roof * 1e-9, b.roof / 16e9, b.roof / 8e9);
 }
 
+/* Every fused kernel with the longest filter that its overlap serves: the figures that
+ * the choice of the transform rests on. */
+void time_transforms(bench& b)
+{
+    struct transform {
+        size_t N, row;
+        std::vector<size_t> rows;
+    };
+    const std::vector<transform> all = {
+        {256, 16, {1, 2, 3, 4, 5, 6}},   {1024, 32, {1, 2, 3, 4, 6, 8, 12}},
+        {4096, 256, {1, 2, 3, 4, 6, 8}}, {8192, 256, {4, 6, 8, 12, 16}},
+        {16384, 512, {4, 6, 8, 12, 16}},
+    };
+    for (enum cufilter_fir_type type : {CUFILTER_FIR_CCC, CUFILTER_FIR_FFF})
+        for (const transform& t : all)
+            for (size_t rows : t.rows)
+                time_filter(b, type, t.row * rows + 1, 1, CUFILTER_FIR_FUSED, t.N);
+    for (const transform& t : all)
+        for (size_t D : {3, 2, 4, 8})
+            time_filter(b, CUFILTER_FIR_CCC, t.N / 8 + 1, D, CUFILTER_FIR_FUSED, t.N);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
     bench b;
     int64_t samples = (int64_t)1 << 27;
-    bool quick = false;
+    bool quick = false, transforms = false;
     for (int i = 1; i < argc; ++i) {
         if (!std::strcmp(argv[i], "--samples") && i + 1 < argc)
             samples = std::atoll(argv[++i]);
@@ -307,6 +330,8 @@ int main(int argc, char** argv)
             b.only = argv[++i];
         else if (!std::strcmp(argv[i], "--quick"))
             quick = true;
+        else if (!std::strcmp(argv[i], "--transforms"))
+            transforms = true;
         else
             return std::fprintf(stderr, "unknown argument %s\n", argv[i]), 2;
     }
@@ -322,9 +347,13 @@ int main(int argc, char** argv)
     fill<<<blocks_for(samples, 256), 256>>>(b.x, 0, samples, true);
     measure_roof(b);
 
-    std::vector<size_t> lengths = {17,   33,   64,   65,   66,   128,  129,  130,
-                                   256,  257,  258,  512,  513,  514,  1024, 1025,
-                                   1026, 2048, 2049, 2050, 4096, 4097, 4098, 8193};
+    if (transforms) {
+        time_transforms(b);
+        return b.failures != 0;
+    }
+    std::vector<size_t> lengths = {1,    17,   33,   64,   65,   66,   128,  129,  130,
+                                   256,  257,  258,  512,  513,  514,  1024, 1025, 1026,
+                                   2048, 2049, 2050, 4096, 4097, 4098, 8193};
     if (quick)
         lengths = {65, 129, 257, 513, 1025, 2049, 4097, 8193};
     for (enum cufilter_fir_type type : {CUFILTER_FIR_CCC, CUFILTER_FIR_FFF})

@@ -396,6 +396,20 @@ bool fir_direct_supports(const struct fir_spec* spec, size_t n_taps)
     return d.shared <= shared_limit();
 }
 
+double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
+{
+    const bool line = spec->decimation == 1 && n_taps <= (size_t)line_taps;
+    const double products = (complex_samples(spec->type) ? 2.0 : 1.0) *
+                            (real_taps(spec->type) ? 1.0 : 2.0) * (double)n_taps /
+                            (double)spec->decimation;
+    /* ns a thousand input items: for the memory, and for tile and products */
+    const double memory = complex_samples(spec->type) ? 3.9 : 2.15;
+    const double work =
+        line ? (complex_samples(spec->type) ? 2.6 : 1.8) + 0.036 * products
+             : (complex_samples(spec->type) ? 3.4 : 2.2) + 0.045 * products;
+    return 3.6 + (memory > work ? memory : work) * (double)n_in * 1e-6;
+}
+
 /* taps [D][row_taps]: h[rD + p] at (p, r), complex where the taps are */
 static enum cufilter_status upload_taps(struct fir_direct* d,
                                         const struct fir_design* design)

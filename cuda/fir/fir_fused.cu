@@ -21,9 +21,6 @@ namespace {
 
 using zd = std::complex<double>;
 constexpr double pi = 3.14159265358979323846;
-constexpr double cycles_us = 1800;
-constexpr int waves_to_spread = 16; /* of blocks in a launch, for it to be worth while */
-constexpr bool prefetches = false;
 constexpr double short_call = 4096, long_call = 1 << 24; /* items */
 
 enum fused_io io_of(const struct fir_spec* spec)
@@ -41,8 +38,9 @@ bool real_stream(const struct fir_spec* spec)
     return spec->type == CUFILTER_FIR_FFF || spec->type == CUFILTER_FIR_FSF;
 }
 
-/* What a shape offers to a filter; `kernel` is nullptr where the filter is too long for
- * it: below half a window the next larger transform, or cuFFT, is faster. */
+/* What a shape offers to a filter, a kernel with the overlap built in if there is one;
+ * `kernel` is nullptr where the filter is too long for it: below half a window the next
+ * larger transform, or cuFFT, is faster. */
 struct offer {
     const fused_shape* shape = nullptr;
     const void* kernel = nullptr;
@@ -74,9 +72,13 @@ offer offer_of(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
             o.kernel = k->kernel[io];
             o.rate = k->rate[io] * 1e3;
         }
-    o.shared = s.shared[log2_fold];
     o.outputs = (double)(s.P - o.rows) * s.T * (real_stream(spec) ? 2 : 1);
-    o.rate = io == FUSED_ANY ? s.points_ns[log2_fold] * 1e3 / s.N : o.rate / o.outputs;
+    o.rate /= o.outputs;
+    if (!o.kernel)
+        o.kernel = s.any[0];
+    if (o.rate == 0)
+        o.rate = s.points_ns[log2_fold] * 1e3 / s.N;
+    o.shared = s.shared[log2_fold];
     return o;
 }
 
@@ -208,12 +210,10 @@ struct table {
     float4* memory = nullptr; /* H, then the twiddles */
     const float4* H = nullptr;
     const float4* tw[4] = {};
-    int resident = 0;       /* blocks that the GPU holds at once */
-    float delay_cycles = 0; /* to spread them over the time that one takes */
+    int resident = 0; /* blocks that the GPU holds at once */
 };
 
-/* How many blocks run at once, and how to spread their starts. */
-enum cufilter_status measure_occupancy(table* t)
+enum cufilter_status count_resident(table* t)
 {
     int device = 0, multiprocessors = 0, blocks = 0;
     CUFILTER_TRY_CUDA(cudaGetDevice(&device));
@@ -221,9 +221,7 @@ enum cufilter_status measure_occupancy(table* t)
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     CUFILTER_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &blocks, t->use.kernel, t->use.shape->threads, t->use.shared));
-    t->resident = std::max(1, blocks) * multiprocessors;
-    const double block_us = t->resident * t->use.shape->groups / t->use.rate;
-    t->delay_cycles = (float)(block_us * cycles_us / t->resident);
+    t->resident = blocks * multiprocessors;
     return CUFILTER_OK;
 }
 
@@ -247,7 +245,7 @@ enum cufilter_status make_table(table* t, const offer& use,
         t->tw[i] = t->memory + offset[i];
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
         use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, use.shared));
-    return measure_occupancy(t);
+    return count_resident(t);
 }
 
 } // namespace
@@ -262,6 +260,12 @@ bool fir_fused_supports(const struct fir_spec* spec, size_t n_taps)
 {
     return n_taps >= 1 && spec->decimation <= INT32_MAX &&
            best_offer(spec, n_taps, long_call).kernel != nullptr;
+}
+
+double fir_fused_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
+{
+    const offer o = best_offer(spec, n_taps, (double)n_in);
+    return o.kernel ? predicted_us(o, (double)n_in) : HUGE_VAL;
 }
 
 enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_spec* spec,
@@ -322,12 +326,9 @@ enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
     if (launch->end <= launch->begin || blocks > INT32_MAX)
         return cufilter_fail(CUFILTER_ERR_INVALID, "%s: cannot take items %lld to %lld",
                              __func__, (long long)launch->begin, (long long)launch->end);
-    if (blocks >= waves_to_spread * t->resident) {
-        args.delayed = (uint32_t)t->resident;
-        args.delay_cycles = t->delay_cycles;
-    }
-    if (prefetches)
-        args.prefetch = group * t->resident / 2;
+    /* Ahead by half of what runs at once; where one block fills an SM it does harm. */
+    if (shape.N < 16384 && blocks > 2 * t->resident)
+        args.prefetch = group * (t->resident / 2);
     void* parameters[] = {&args};
     CUFILTER_TRY_CUDA(cudaLaunchKernel(t->use.kernel, dim3((unsigned)blocks),
                                        dim3(shape.threads), parameters, t->use.shared,

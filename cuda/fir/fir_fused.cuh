@@ -41,9 +41,7 @@ struct fused_args {
     int64_t origin;      /* n of the first segment's first new sample */
     const float4* H;     /* pairs in the order of the threads' registers */
     const float4* tw[4]; /* twiddles of the twiddled passes, in order */
-    int64_t prefetch; /* items from a block's segment to that which it asks the L2 for */
-    uint32_t delayed; /* this many blocks start late, each by delay_cycles more */
-    float delay_cycles;
+    int64_t prefetch;    /* items ahead that a block asks the L2 for; 0: none */
 };
 
 /* The pairs of real segments are V apart. */
@@ -245,31 +243,23 @@ __device__ __forceinline__ void write_row(float2* row, const float2* v)
     }
 }
 
-/* Asks the L2 for the new samples of a block to come; costs a lane an instruction. */
+/* Asks the L2 for the new samples of a block to come; costs one thread an instruction. */
 template <int P, int T, int K, int IO>
 __device__ __forceinline__ void prefetch_segment(const fused_args& a, int64_t base)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if constexpr (IO != FUSED_ANY) {
-        constexpr int size = IO == FUSED_REAL ? 4 : 8, bytes = (P - K) * T * 8;
-        const int64_t from = base + K * T + a.prefetch;
-        if (a.prefetch && from > 0 && from + bytes / size <= a.s.end)
-            asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
-                             ((uintptr_t)a.s.x + from * size) & ~(uintptr_t)15),
-                         "r"(bytes));
-    }
-#endif
-}
-
-/* Blocks that start together and take the same time would load together and compute
- * together for good, and leave the memory idle half of the time. */
-__device__ __forceinline__ void start_late(const fused_args& a)
-{
-    if (blockIdx.x >= a.delayed)
+    if (a.prefetch == 0)
         return;
-    const long long begin = clock64(), cycles = (long long)(a.delay_cycles * blockIdx.x);
-    while (clock64() - begin < cycles)
-        __nanosleep(200);
+    const int size = is_real<IO>(a) || (IO == FUSED_ANY && a.type == CUFILTER_FIR_FCC) ? 4
+                     : IO == FUSED_ANY && a.type == CUFILTER_FIR_SCC                   ? 2
+                                                                     : 8;
+    const int K0 = overlap_rows<K>(a), items = (P - K0) * T * (is_real<IO>(a) ? 2 : 1);
+    const int64_t from = base + K0 * T + a.prefetch;
+    if (from > 0 && from + items <= a.s.end)
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
+                         ((uintptr_t)a.s.x + from * size) & ~(uintptr_t)15),
+                     "r"(items * size));
+#endif
 }
 
 /* w[i] = sum of w[i + a R/F] over a < F, i < R/F: the spectrum of every F-th sample. */
@@ -310,7 +300,6 @@ __global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
 {
     constexpr int R1 = S::R1, R2 = S::R2, T = S::T, RS = S::RS;
     extern __shared__ float4 shared[];
-    start_late(a);
     const int64_t first = (int64_t)blockIdx.x * S::GROUPS;
     float2 v[R1];
     {
@@ -376,9 +365,14 @@ struct three_pass {
     /* from row to row, spread over the banks where neighbouring threads cross rows */
     static constexpr int stride(int F)
     {
-        return R2 * CS + (D == 8 ? 8 : 0) + (F > 1 ? R3 / F : 0);
+        return R2 * CS + (D == 8 ? 8 : F > 1 ? R3 / F : 0);
     }
     static constexpr int shared(int F) { return R1 * stride(F) * 8; }
+    /* 24 warps of 32 samples leave no registers for types at run time */
+    static constexpr int blocks(int io)
+    {
+        return io == FUSED_ANY && R1 == 32 && MIN_BLOCKS > 2 ? 2 : MIN_BLOCKS;
+    }
 };
 
 /* Item (j, t0) over t1 or j2, in place */
@@ -396,14 +390,13 @@ __device__ __forceinline__ void middle_pass(float2* row, const float4* tw, int s
 }
 
 template <class S, int K, int IO, int F>
-__global__ void __launch_bounds__(S::THREADS, S::MIN_BLOCKS)
+__global__ void __launch_bounds__(S::THREADS, S::blocks(IO))
     fused_three(const __grid_constant__ fused_args a)
 {
     constexpr int R1 = S::R1, R3 = S::R3, T = S::T, D = S::D, NG = S::NG, CT = S::CT;
     constexpr int C2 = S::C2, CS = S::CS, RS = S::stride(F), R3F = R3 / F;
     extern __shared__ float4 shared[];
     float2* sm = (float2*)shared;
-    start_late(a);
     const int t = threadIdx.x, g = t / D, l = t % D;
     const int64_t base = segment_base<R1, T, K, IO>(a, blockIdx.x);
     if (t == 0)

@@ -31,12 +31,11 @@ static fused_shape shape(const rows<K...>& rate, const float (&points_ns)[4],
 
 const fused_shape fused_shapes_two[] = {
     shape<two_pass<16, 16, 8, 6>>(
-        rows<1, 2, 3, 4>{{258, 258, 257, 256}, {458, 452, 440, 426}},
-        {300, 390, 450, 480}, 3.4f),
-    shape<two_pass<32, 32, 4, 5>>(
-        rows<1, 2, 3, 4, 6, 8, 12>{{231, 231, 231, 229, 231, 230, 190},
-                                   {484, 482, 481, 480, 468, 450, 370}},
-        {270, 351, 405, 432}, 5.2f),
+        rows<1, 2, 3, 4>{{258, 258, 257, 255}, {470, 468, 464, 459}},
+        {282, 350, 427, 441}, 3.4f),
+    shape<two_pass<32, 32, 4, 5>>(rows<1, 2, 3, 4, 6, 8>{{231, 231, 230, 230, 230, 229},
+                                                         {488, 490, 482, 478, 460, 441}},
+                                  {238, 255, 306, 336}, 5.2f),
 };
 const int n_fused_shapes_two = sizeof fused_shapes_two / sizeof *fused_shapes_two;
 

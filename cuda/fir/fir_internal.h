@@ -145,6 +145,11 @@ enum cufilter_status fir_append_launch(const struct fir_spec* spec,
 /* Stores the ticket in the flags once all earlier work of the stream is done. */
 enum cufilter_status fir_notify_launch(const struct fir_launch* launch);
 
+/* What a call of n_in items takes, in us, by figures measured on an H200; only their ratios
+ * matter, to choose. For filters that the method supports. */
+double fir_fused_us(const struct fir_spec* spec, size_t n_taps, size_t n_in);
+double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in);
+
 /* The measured rule (fir_rule.c): which method serves a call of n_in items. */
 enum cufilter_fir_method fir_rule(const struct fir_spec* spec, size_t n_taps,
                                   size_t n_in);

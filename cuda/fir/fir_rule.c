@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which method serves a filter: rules measured with tests/fir_bench.cu. */
+/* Which method serves a filter. */
 #include "fir_internal.h"
 
-/* Real multiplications an input sample of the direct form up to which it beats the fused
- * transform: without and with decimation, where it stores and computes less. */
-#define DIRECT_PRODUCTS 48.0
-#define DIRECT_PRODUCTS_DECIMATING 80.0
-
-static double direct_products(const struct fir_spec* spec, size_t n_taps)
-{
-    const double parts =
-        (spec->complex_in ? 2.0 : 1.0) * (spec->complex_taps ? 2.0 : 1.0);
-    return parts * (double)n_taps / (double)spec->decimation;
-}
+/* The direct form may take this much longer than the transform: it is exact where the
+ * taps are, and NaN in the input spreads no further than the taps. */
+#define DIRECT_FAVOUR 1.15
 
 enum cufilter_fir_method fir_rule(const struct fir_spec* spec, size_t n_taps, size_t n_in)
 {
-    (void)n_in; /* the fused method chooses its transform by the length of the call itself
-                 */
     const bool fused = fir_fused_supports(spec, n_taps);
-    const double limit =
-        spec->decimation > 1 ? DIRECT_PRODUCTS_DECIMATING : DIRECT_PRODUCTS;
-    if (spec->fft_size == 0 && direct_products(spec, n_taps) <= limit &&
-        fir_direct_supports(spec, n_taps))
-        return CUFILTER_FIR_DIRECT;
+    /* A size of transform that somebody asked for rules the direct form out. */
+    const bool direct = spec->fft_size == 0 && fir_direct_supports(spec, n_taps);
+    if (fused && direct)
+        return fir_direct_us(spec, n_taps, n_in) <=
+                       DIRECT_FAVOUR * fir_fused_us(spec, n_taps, n_in)
+                   ? CUFILTER_FIR_DIRECT
+                   : CUFILTER_FIR_FUSED;
     return fused ? CUFILTER_FIR_FUSED : CUFILTER_FIR_SIX_STEP;
 }
