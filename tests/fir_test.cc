@@ -1012,6 +1012,8 @@ public:
         expect_refused([](config& c) { c.decimation = 0; }, {"decimation", "0"});
         expect_refused([](config& c) { c.decimation = size_t(1) << 40; },
                        {"decimation", "1099511627776"});
+        expect_refused([](config& c) { c.decimation = 16777217; },
+                       {"decimation", "16777216", "16777217"});
         expect_refused([](config& c) { c.n_threads = 0; }, {"threads", "0"});
         expect_refused([](config& c) { c.fft_size = 100; }, {"fft_size", "100"});
         expect_refused([](config& c) { c.fft_size = 64; }, {"fft_size", "64"});

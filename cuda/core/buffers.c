@@ -124,32 +124,37 @@ static void* mapped_address(int device, const void* p)
     return address;
 }
 
-enum cufilter_memory cufilter_memory_of(int device, const void* p, size_t bytes,
+enum cufilter_status cufilter_memory_of(int device, const void* p, size_t bytes,
+                                        enum cufilter_memory* memory,
                                         void** device_address)
 {
     struct cudaPointerAttributes attributes;
     *device_address = NULL;
+    *memory = CUFILTER_MEMORY_HOST;
     pthread_rwlock_rdlock(&lock);
     const struct range* known = find((uintptr_t)p);
     const bool registered = known && (uintptr_t)p - known->base + bytes <= known->bytes;
     pthread_rwlock_unlock(&lock);
-    if (!registered) {
-        if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
-            (void)cudaGetLastError();
-            return CUFILTER_MEMORY_HOST;
-        }
-        if ((attributes.type == cudaMemoryTypeDevice && attributes.device == device) ||
-            attributes.type == cudaMemoryTypeManaged) {
-            *device_address = attributes.devicePointer;
-            return CUFILTER_MEMORY_DEVICE;
-        }
-        if (attributes.type != cudaMemoryTypeHost || known)
-            return CUFILTER_MEMORY_HOST;
-        *device_address = attributes.devicePointer;
-    } else {
+    if (registered) {
         *device_address = mapped_address(device, p);
+    } else if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
+        (void)cudaGetLastError();
+    } else if (attributes.type == cudaMemoryTypeDevice && attributes.device != device) {
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: %p must be memory of the host or of GPU %d, not of GPU "
+                             "%d",
+                             __func__, p, device, attributes.device);
+    } else if (attributes.type == cudaMemoryTypeDevice ||
+               attributes.type == cudaMemoryTypeManaged) {
+        *device_address = attributes.devicePointer;
+        *memory = CUFILTER_MEMORY_DEVICE;
+        return CUFILTER_OK;
+    } else if (attributes.type == cudaMemoryTypeHost && !known) {
+        *device_address = attributes.devicePointer;
     }
-    return *device_address ? CUFILTER_MEMORY_MAPPED : CUFILTER_MEMORY_HOST;
+    if (*device_address)
+        *memory = CUFILTER_MEMORY_MAPPED;
+    return CUFILTER_OK;
 }
 
 #else

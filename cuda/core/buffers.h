@@ -13,10 +13,11 @@ enum cufilter_memory {
     CUFILTER_MEMORY_DEVICE  /* memory of this GPU, or managed */
 };
 
-/* Classifies p[0 .. bytes-1] and gives its device address (NULL for HOST). Ranges known
- * from cufilter_buffer_register() are found without a CUDA call. Needs the device
- * current. */
-enum cufilter_memory cufilter_memory_of(int device, const void* p, size_t bytes,
+/* Classifies p[0 .. bytes-1] and gives its device address (NULL for HOST). Memory of
+ * another GPU is INVALID. Ranges known from cufilter_buffer_register() are found without
+ * a CUDA call. Needs the device current. */
+enum cufilter_status cufilter_memory_of(int device, const void* p, size_t bytes,
+                                        enum cufilter_memory* memory,
                                         void** device_address);
 
 CUFILTER_EXTERN_C_END

@@ -198,10 +198,10 @@ static enum cufilter_status check_config(const struct cufilter_fir_config* confi
     if ((unsigned)config->method > CUFILTER_FIR_PARTITIONED)
         return cufilter_fail(CUFILTER_ERR_INVALID, "%s: unknown method %d", where,
                              (int)config->method);
-    if (config->decimation < 1 || config->decimation > INT32_MAX)
+    if (config->decimation < 1 || config->decimation > CUFILTER_FIR_MAX_DECIMATION)
         return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: decimation must be 1 .. %d, not %zu", where, INT32_MAX,
-                             config->decimation);
+                             "%s: decimation must be 1 .. %zu, not %zu", where,
+                             CUFILTER_FIR_MAX_DECIMATION, config->decimation);
     CUFILTER_TRY(check_threads(config->n_threads, where));
     if (fft_size & (fft_size - 1))
         return cufilter_fail(CUFILTER_ERR_INVALID,

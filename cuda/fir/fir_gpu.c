@@ -819,13 +819,13 @@ static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
     const uint32_t ring_pos = g->ring_pos;
     enum cufilter_status status;
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    c.x_memory =
-        cufilter_memory_of(g->spec.device, x, n_in * g->spec.in_size, &c.x_device);
+    CUFILTER_TRY(cufilter_memory_of(g->spec.device, x, n_in * g->spec.in_size,
+                                    &c.x_memory, &c.x_device));
     c.y_memory = c.x_memory;
     c.y_device = c.x_device; /* with no outputs, never written */
     if (n_out)
-        c.y_memory =
-            cufilter_memory_of(g->spec.device, y, n_out * g->spec.out_size, &c.y_device);
+        CUFILTER_TRY(cufilter_memory_of(g->spec.device, y, n_out * g->spec.out_size,
+                                        &c.y_memory, &c.y_device));
     if (c.x_memory == CUFILTER_MEMORY_DEVICE && c.y_memory == CUFILTER_MEMORY_DEVICE) {
         c.whole.x = c.x_device;
         c.whole.y = c.y_device;

@@ -32,16 +32,15 @@ enum cufilter_status pfb_view_of(struct pfb_view* view, struct pfb_port_table* t
                                  size_t n_frames)
 {
     *view = (struct pfb_view){.layout = frames->layout, .pitch = frames->pitch};
-    if (frames->layout != CUFILTER_PFB_PORTS) {
-        view->memory = cufilter_memory_of(device, frames->data,
-                                          span(frames, rows, n_frames), &view->data);
-        return CUFILTER_OK;
-    }
+    if (frames->layout != CUFILTER_PFB_PORTS)
+        return cufilter_memory_of(device, frames->data, span(frames, rows, n_frames),
+                                  &view->memory, &view->data);
     CUFILTER_TRY(size_table(table, rows));
     view->memory = CUFILTER_MEMORY_DEVICE;
     for (size_t o = 0; o < rows && view->memory != CUFILTER_MEMORY_HOST; ++o) {
-        const enum cufilter_memory memory = cufilter_memory_of(
-            device, frames->ports[o], n_frames * PFB_ITEM, &table->addresses[o]);
+        enum cufilter_memory memory;
+        CUFILTER_TRY(cufilter_memory_of(device, frames->ports[o], n_frames * PFB_ITEM,
+                                        &memory, &table->addresses[o]));
         if (memory == CUFILTER_MEMORY_HOST || view->memory == CUFILTER_MEMORY_DEVICE)
             view->memory = memory;
     }

@@ -313,8 +313,9 @@ static enum cufilter_status gpu_process(void* self, void* plan, void* map,
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
     CUFILTER_TRY(
         pfb_view_of(&c.x, &g->ports, g->spec.device, x, g->spec.n_map, n_frames));
-    c.y_memory = cufilter_memory_of(
-        g->spec.device, y, n_frames * g->spec.n_channels * PFB_ITEM, &c.y_device);
+    CUFILTER_TRY(cufilter_memory_of(g->spec.device, y,
+                                    n_frames * g->spec.n_channels * PFB_ITEM, &c.y_memory,
+                                    &c.y_device));
     const enum cufilter_status status = run_call(g, plan, map, &c);
     if (status != CUFILTER_OK) {
         cufilter_gpu_drain(&g->gpu);

@@ -29,6 +29,7 @@
 CUFILTER_EXTERN_C_BEGIN
 
 #define CUFILTER_FIR_MAX_TAPS ((size_t)1 << 20)
+#define CUFILTER_FIR_MAX_DECIMATION ((size_t)1 << 24)
 
 /* Input, output and taps as in GNU Radio's suffixes: c complex float (re, im), f float,
  * s int16_t. */
@@ -52,7 +53,7 @@ enum cufilter_fir_method {
 struct cufilter_fir_config {
     enum cufilter_fir_type type;
     int device;        /* see device.h; default CUFILTER_DEVICE_AUTO */
-    size_t decimation; /* 1 and up; default 1 */
+    size_t decimation; /* 1 .. MAX_DECIMATION; default 1 */
 
     /* Either the impulse response: float or complex float [n_taps], 1 .. MAX_TAPS ... */
     const void* taps;
