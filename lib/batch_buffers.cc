@@ -28,7 +28,8 @@ int output_multiple(const std::string& name, int batch_items, int outputs, int i
 
 batch_buffers::batch_buffers(block& block, const std::string& name, int batch_items,
                              int outputs, int inputs)
-    : d_multiple(output_multiple(name, batch_items, outputs, inputs))
+    : d_multiple(output_multiple(name, batch_items, outputs, inputs)),
+      d_granule(block.output_multiple())
 {
     stopped(block);
 }
@@ -36,7 +37,7 @@ batch_buffers::batch_buffers(block& block, const std::string& name, int batch_it
 void batch_buffers::started(block& block) const
 {
     if (d_multiple != 0)
-        block.set_output_multiple(1);
+        block.set_output_multiple(d_granule);
 }
 
 void batch_buffers::stopped(block& block) const

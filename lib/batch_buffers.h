@@ -12,7 +12,8 @@ namespace cufilter {
 /* A block cannot size its neighbour's output buffer, but the runtime does: it makes that
  * one and the block's own large enough for two of the output multiples that the block has
  * while buffers are made. In the running graph a multiple would hold items back and lose
- * the last ones of a finite stream, so there it is 1. */
+ * the last ones of a finite stream, so there it is what the block has by its nature: 1,
+ * or an interpolator's factor. */
 class batch_buffers
 {
 public:
@@ -28,6 +29,7 @@ public:
 
 private:
     const int d_multiple; /* output items; 0: GNU Radio's own sizes */
+    const int d_granule;  /* the multiple that the block needs in a running graph */
 };
 
 } // namespace cufilter
