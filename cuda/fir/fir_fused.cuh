@@ -199,15 +199,11 @@ __device__ __forceinline__ int64_t segment_base(const fused_args& a, int64_t seg
 /* H is loaded where it is used; volatile, or the compiler would fetch all of it first. */
 __device__ __forceinline__ float4 load_response(const float4* p)
 {
-#ifdef __CUDA_ARCH__
     float4 r;
     asm volatile("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];"
                  : "=f"(r.x), "=f"(r.y), "=f"(r.z), "=f"(r.w)
                  : "l"(p));
     return r;
-#else
-    return *p;
-#endif
 }
 
 /* v[i] = v[bit_reverse(i)] H[i] for a row of R values */
