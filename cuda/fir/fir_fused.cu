@@ -39,8 +39,7 @@ bool real_stream(const struct fir_spec* spec)
 }
 
 /* What a shape offers to a filter, a kernel with the overlap built in if there is one;
- * `kernel` is nullptr where the filter is too long for it: below half a window the next
- * larger transform, or cuFFT, is faster. */
+ * `kernel` is nullptr where the filter is too long for it. */
 struct offer {
     const fused_shape* shape = nullptr;
     const void* kernel = nullptr;
@@ -55,10 +54,12 @@ offer offer_of(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
 {
     const enum fused_io io = io_of(spec);
     offer o;
-    if (n_taps > (size_t)s.N / 2 + 1)
+    if (n_taps > (size_t)s.N)
         return o;
     o.shape = &s;
     o.rows = (int)((n_taps - 1 + s.T - 1) / s.T);
+    if (o.rows * 32 > s.P * 27)
+        return o;
     int log2_fold = 0;
     if (io == FUSED_ANY) {
         while (log2_fold < 3 && spec->decimation % ((size_t)2 << log2_fold) == 0)
@@ -97,17 +98,15 @@ offer best_offer(const struct fir_spec* spec, size_t n_taps, double n)
         cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
             cudaSuccess)
         return best;
-    for (int i = 0; i < n_fused_shapes_two + n_fused_shapes_three; ++i) {
-        const fused_shape& s = i < n_fused_shapes_two
-                                   ? fused_shapes_two[i]
-                                   : fused_shapes_three[i - n_fused_shapes_two];
-        if (spec->fft_size != 0 && spec->fft_size != (size_t)s.N)
-            continue;
-        const offer o = offer_of(s, spec, n_taps);
-        if (o.kernel && o.shared <= limit &&
-            (!best.kernel || predicted_us(o, n) < predicted_us(best, n)))
-            best = o;
-    }
+    for (const fused_shapes& list : {fused_short, fused_middle, fused_long})
+        for (const fused_shape* s = list.shapes; s < list.shapes + list.n; ++s) {
+            if (spec->fft_size != 0 && spec->fft_size != (size_t)s->N)
+                continue;
+            const offer o = offer_of(*s, spec, n_taps);
+            if (o.kernel && o.shared <= limit &&
+                (!best.kernel || predicted_us(o, n) < predicted_us(best, n)))
+                best = o;
+        }
     return best;
 }
 

@@ -485,11 +485,58 @@ fused_shape make_shape(const fused_kernel* kernels, int n_kernels,
     return s;
 }
 
-/* All shapes in rising N. */
-extern const fused_shape fused_shapes_two[];
-extern const int n_fused_shapes_two;
-extern const fused_shape fused_shapes_three[];
-extern const int n_fused_shapes_three;
+/* The overlaps K in rows, and the rates measured with each. */
+template <int... K>
+struct rows {
+    float complex[sizeof...(K)], real[sizeof...(K)];
+};
+template <int... K>
+void set_rates(fused_kernel* kernels, const rows<K...>& rate)
+{
+    for (size_t i = 0; i < sizeof...(K); ++i) {
+        kernels[i].rate[FUSED_COMPLEX] = rate.complex[i];
+        kernels[i].rate[FUSED_REAL] = rate.real[i];
+    }
+}
+
+template <class S, int... K>
+fused_shape shape_of_two(const rows<K...>& rate, const float (&points_ns)[4],
+                         float latency_us)
+{
+    static fused_kernel kernels[] = {{K,
+                                      {(const void*)fused_two<S, K, FUSED_COMPLEX, 1>,
+                                       (const void*)fused_two<S, K, FUSED_REAL, 1>},
+                                      {}}...};
+    set_rates(kernels, rate);
+    const void* const any[4] = {(const void*)fused_two<S, -1, FUSED_ANY, 1>,
+                                (const void*)fused_two<S, -1, FUSED_ANY, 2>,
+                                (const void*)fused_two<S, -1, FUSED_ANY, 4>,
+                                (const void*)fused_two<S, -1, FUSED_ANY, 8>};
+    return make_shape<S>(kernels, sizeof...(K), any, points_ns, latency_us);
+}
+
+template <class S, int... K>
+fused_shape shape_of_three(const rows<K...>& rate, const float (&points_ns)[4],
+                           float latency_us)
+{
+    static fused_kernel kernels[] = {{K,
+                                      {(const void*)fused_three<S, K, FUSED_COMPLEX, 1>,
+                                       (const void*)fused_three<S, K, FUSED_REAL, 1>},
+                                      {}}...};
+    set_rates(kernels, rate);
+    const void* const any[4] = {(const void*)fused_three<S, -1, FUSED_ANY, 1>,
+                                (const void*)fused_three<S, -1, FUSED_ANY, 2>,
+                                (const void*)fused_three<S, -1, FUSED_ANY, 4>,
+                                (const void*)fused_three<S, -1, FUSED_ANY, 8>};
+    return make_shape<S>(kernels, sizeof...(K), any, points_ns, latency_us);
+}
+
+/* The kernels are spread over files for the compilers' sake. */
+struct fused_shapes {
+    const fused_shape* shapes;
+    int n;
+};
+extern const fused_shapes fused_short, fused_middle, fused_long;
 
 } // namespace cufilter
 

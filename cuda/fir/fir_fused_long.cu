@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fused overlap-save: the window that fills an SM. Beyond half of it the rate falls until
+ * at 27 of 32 rows cuFFT takes over; in steps small enough that one more tap never costs
+ * a fifth of the rate. */
+#include "fir_fused.cuh"
+
+namespace cufilter {
+
+static const fused_shape shapes[] = {
+    shape_of_three<three_pass<32, 32, 16, 16, 1, 2>>(
+        rows<6, 8, 12, 16, 18, 20, 22, 24, 25, 26, 27>{
+            {143, 136, 116, 97, 85, 73, 61, 49, 43, 36, 30},
+            {261, 245, 209, 184, 161, 138, 115, 92, 80, 69, 57}},
+        {162, 175, 226, 230}, 13.5f),
+};
+const fused_shapes fused_long = {shapes, sizeof shapes / sizeof *shapes};
+
+} // namespace cufilter
