@@ -11,6 +11,7 @@
 #include <gnuradio/block.h>
 #include <mutex>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace gr {
@@ -26,8 +27,7 @@ public:
     void set_taps(const std::vector<float>& taps) override
     {
         std::lock_guard<std::mutex> guard(d_mutex);
-        const std::vector<float> usable = this->usable_taps(taps);
-        d_engine.set_taps(usable);
+        d_engine.set_taps(usable_taps(taps));
         d_taps = taps;
     }
 

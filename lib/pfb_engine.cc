@@ -21,6 +21,13 @@ void check_channels(const std::string& block, int n_channels, size_t most)
                                     std::to_string(n_channels));
 }
 
+/* An empty vector may have no address, but the core is to complain of the number. */
+const float* address(const std::vector<float>& taps)
+{
+    static const float none = 0.0f;
+    return taps.empty() ? &none : taps.data();
+}
+
 } // namespace
 
 pfb_settings channelizer_settings(const std::string& block, int n_channels,
@@ -58,7 +65,7 @@ void pfb_engine::open(const std::vector<float>& taps, const std::vector<int>& ma
     cufilter_pfb_defaults(&config, static_cast<size_t>(d_settings.n_channels));
     config.device = d_settings.device;
     config.decimation = static_cast<size_t>(d_settings.decimation);
-    config.taps = taps.data();
+    config.taps = address(taps);
     config.n_taps = taps.size();
     config.channel_map = map.data();
     config.n_map = map.size();
@@ -89,7 +96,7 @@ void pfb_engine::resize(const std::vector<float>& taps, const std::vector<int>& 
 
 void pfb_engine::set_taps(const std::vector<float>& taps)
 {
-    check_status(cufilter_pfb_set_taps(d_pfb.get(), taps.data(), taps.size()),
+    check_status(cufilter_pfb_set_taps(d_pfb.get(), address(taps), taps.size()),
                  d_settings.block);
 }
 
@@ -136,7 +143,7 @@ void pfb_synth_engine::open(const std::vector<float>& taps, const std::vector<in
     const size_t K = static_cast<size_t>(d_settings.n_channels);
     cufilter_pfb_synth_defaults(&config, K, d_settings.twox);
     config.device = d_settings.device;
-    config.taps = taps.data();
+    config.taps = address(taps);
     config.n_taps = taps.size();
     config.channel_map = map.data();
     config.n_map = map.size();
@@ -168,7 +175,7 @@ void pfb_synth_engine::resize(const std::vector<float>& taps, const std::vector<
 
 void pfb_synth_engine::set_taps(const std::vector<float>& taps)
 {
-    check_status(cufilter_pfb_synth_set_taps(d_synth.get(), taps.data(), taps.size()),
+    check_status(cufilter_pfb_synth_set_taps(d_synth.get(), address(taps), taps.size()),
                  d_settings.block);
 }
 

@@ -230,7 +230,7 @@ class Arguments(TestCase):
                 with self.assertRaises(ValueError):
                     make(4, [1], 1, **keywords)
         for make in (cufilter.pfb_channelizer_ccf, cufilter.pfb_channelizer_vcc):
-            with self.assertRaisesRegex(ValueError, "taps"):
+            with self.assertRaisesRegex(ValueError, "taps must be 1"):
                 make(4, [], 1)
         block = pfb.channelizer_ccf(4, [1, 2])
         for bad in ([], [float("inf")]):
