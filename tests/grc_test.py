@@ -27,7 +27,11 @@ INCLUDE = os.path.join(HERE, "..", "include")
 DATA = os.environ.get("CUFILTER_TEST_DATA",
                       os.path.join(HERE, "..", "..", "shared", "data"))
 STOCK = {"cufilter_fft_filter_xxx": "fft_filter_xxx",
-         "cufilter_fir_filter_xxx": "fir_filter_xxx"}
+         "cufilter_fir_filter_xxx": "fir_filter_xxx",
+         "cufilter_pfb_channelizer_ccf": "pfb_channelizer_ccf",
+         "cufilter_pfb_channelizer_vcc": None,
+         "cufilter_pfb_synthesizer_ccf": "pfb_synthesizer_ccf"}
+FIR = [block for block in STOCK if "_fir_" in block or "_fft_" in block]
 
 
 def our_blocks():
@@ -97,6 +101,8 @@ class Descriptions(Grc):
 
     def test_every_parameter_of_stock_is_there(self):
         for ours, theirs in STOCK.items():
+            if not theirs:
+                continue
             parameters = {p["id"]: p for p in self.platform.blocks[ours].parameters_data}
             for theirs in self.platform.blocks[theirs].parameters_data:
                 mine = parameters[theirs["id"]]
@@ -114,7 +120,7 @@ class Descriptions(Grc):
                 if "Source - " not in text and "Sink - " not in text]
 
     def test_checks(self):
-        for block in our_blocks():
+        for block in FIR:
             with self.subTest(block=block):
                 self.assertEqual(self.errors(block, taps="[1]"), [])
                 self.assertEqual(self.errors(block, taps="[1]", device="0"), [])
@@ -123,6 +129,32 @@ class Descriptions(Grc):
                                {"batch_items": "-1"}, {"samp_delay": "-1"}):
                     self.assertNotEqual(
                         self.errors(block, **{"taps": "[1]", **values}), [], values)
+
+    def test_checks_of_filter_banks(self):
+        for block, good, bad in (
+                ("cufilter_pfb_channelizer_ccf",
+                 ({"nchans": "4"}, {"nchans": "4", "taps": "[]"},
+                  {"nchans": "40", "ports": "2", "ch_map": "[38, 1]", "osr": "2"}),
+                 ({"nchans": "0"}, {"nchans": "16385"}, {"osr": "0.5"}, {"osr": "3"},
+                  {"ports": "3"}, {"ports": "-1"}, {"ch_map": "[0, 2]"},
+                  {"ch_map": "[-1, 0]"}, {"ch_map": "[1]"}, {"taps": "'x'"})),
+                ("cufilter_pfb_channelizer_vcc",
+                 ({}, {"nchans": "4", "ch_map": "[3, 3, 0]", "osr": "4 / 3"}),
+                 ({"nchans": "0"}, {"osr": "0.5"}, {"osr": "3"}, {"ch_map": "[2]"})),
+                ("cufilter_pfb_synthesizer_ccf",
+                 ({"numchans": "4", "connections": "3"},
+                  {"twox": "True", "connections": "4", "ch_map": "[3, 0, 1, 2]"}),
+                 ({"numchans": "0"}, {"connections": "3"}, {"connections": "0"},
+                  {"ch_map": "[0, 2]"}, {"ch_map": "[0]"},
+                  {"twox": "True", "numchans": "8193"}))):
+            size = "numchans" if "synth" in block else "nchans"
+            for values in good:
+                self.assertEqual(self.errors(block, **{"taps": "[1]", **values}), [], values)
+            for values in bad + ({"device": "-3"}, {"batch_items": "-1"},
+                                 {"samp_delay": "-1"}):
+                with self.subTest(block=block, values=values):
+                    self.assertNotEqual(self.errors(
+                        block, **{size: "2", "taps": "[1]", **values}), [])
 
 
 class Flowgraphs(Grc):
@@ -141,7 +173,7 @@ class Flowgraphs(Grc):
         if language == "python":
             add("blocks_message_strobe", "strobe", period="100",
                 msg='pmt.cons(pmt.intern("taps"), pmt.init_f32vector(1, [1]))')
-        for block in our_blocks():
+        for block in FIR:
             with open(os.path.join(BLOCKS, block + ".block.yml")) as file:
                 types = yaml.safe_load(file)["parameters"][0]
             attributes = types["option_attributes"]
@@ -160,6 +192,7 @@ class Flowgraphs(Grc):
                                 [here, "0", here + "_sink", "0"]]
                 if language == "python":
                     connections.append(["strobe", "strobe", here, "cmd"])
+        self.add_banks(add, connections, language, taps)
         if language == "python":
             self.add_snippets(add, blocks)
         return {"options": {"parameters": {"id": name, "generate_options": "no_gui",
@@ -171,13 +204,42 @@ class Flowgraphs(Grc):
                 "metadata": {"file_format": 1}}
 
     @staticmethod
+    def add_banks(add, connections, language, taps):
+        """A channelizer of each kind, and a synthesizer behind the first one."""
+        settings = {"taps": taps, "samp_delay": "1", "device": "-1",
+                    "batch_items": "20000"}
+        add("variable", "channels", value="[3, 1]")
+        for name in ("banks", "vectors"):
+            add("blocks_null_source", name + "_source", type="complex", num_outputs="1",
+                bus_structure_source="")
+            add("blocks_head", name + "_head", type="complex", num_items="100000")
+            add("blocks_null_sink", name + "_sink", type="complex", num_inputs="1",
+                vlen="2" if name == "vectors" else "1", bus_structure_sink="")
+        add("cufilter_pfb_channelizer_ccf", "split", nchans="4", ports="2", osr="2",
+            ch_map="channels", **settings)
+        add("cufilter_pfb_synthesizer_ccf", "join", numchans="4", connections="2",
+            twox="True", ch_map="channels", **settings)
+        add("cufilter_pfb_channelizer_vcc", "vector_split", nchans="4", osr="2",
+            ch_map="channels", **settings)
+        connections += [["banks_source", "0", "banks_head", "0"],
+                        ["banks_head", "0", "split", "0"],
+                        ["split", "0", "join", "0"], ["split", "1", "join", "1"],
+                        ["join", "0", "banks_sink", "0"],
+                        ["vectors_source", "0", "vectors_head", "0"],
+                        ["vectors_head", "0", "vector_split", "0"],
+                        ["vector_split", "0", "vectors_sink", "0"]]
+        if language == "python":
+            connections += [["strobe", "strobe", name, "cmd"]
+                            for name in ("split", "join", "vector_split")]
+
+    @staticmethod
     def add_snippets(add, blocks):
         add("snippet", "report", section="main_after_stop", priority="0",
             code="\n".join("print('{0}', self.{0}.nitems_written(0), "
-                           "self.{0}.decimation())".format(b["name"])
+                           "getattr(self.{0}, 'decimation', int)())".format(b["name"])
                            for b in blocks if b["id"].startswith("cufilter")))
         add("snippet", "change", section="main_after_start", priority="0",
-            code="import time\nself.set_gain(3)\ntime.sleep(1)\nself.stop()")
+            code="import time\nself.set_gain(3)\nself.set_channels([0, 2])\ntime.sleep(1)\nself.stop()")
 
     def test_every_type_runs(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -187,9 +249,10 @@ class Flowgraphs(Grc):
                 yaml.safe_dump(graph, file)
             text = self.run_script(self.compile(path, folder))
             filters = [b["name"] for b in graph["blocks"] if b["id"] in our_blocks()]
-            self.assertEqual(len(filters), 9)
+            self.assertEqual(len(filters), 12)
             for name in filters:
-                self.assertIn("%s 50000 2\n" % name, text)
+                expected = "join 200000 0\n" if name == "join" else name + " 50000 2\n"
+                self.assertIn(expected, text)
 
     def test_cpp_of_every_type_compiles(self):
         """GRC makes vectors of double of its variables; taps must fit all the same."""
@@ -208,7 +271,7 @@ class Flowgraphs(Grc):
             source = os.path.join(folder, "every_type", "every_type.cpp")
             self.assertTrue(os.path.exists(source), result.stdout)
             with open(source) as file:
-                self.assertEqual(file.read().count("set_taps"), 9)
+                self.assertEqual(file.read().count("set_taps"), 12)
             result = execute([compiler, "-std=c++17", "-fsyntax-only",
                               *flags.stdout.split(), "-I" + INCLUDE, source], folder)
             self.assertEqual(result.returncode, 0, result.stdout)
