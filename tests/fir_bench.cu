@@ -209,7 +209,8 @@ double relative_error(const bench& b, const filter& f, int64_t outputs)
     double sums[2] = {};
     std::vector<std::pair<int64_t, int>> runs = {{0, 200}, {outputs - 200, 200}};
     /* Every method's and shape's segments end within reach of these. */
-    for (int64_t at : {192, 896, 1024, 3072, 3840, 4096, 6144, 7168, 8192, 12288, 16384})
+    for (int64_t at :
+         {192, 896, 1024, 1792, 1920, 3072, 3840, 4096, 6144, 7168, 8192, 12288, 16384})
         for (int64_t times : {1, 3})
             runs.push_back({at * times / (int64_t)f.spec.decimation - 20, 40});
     for (uint32_t r = 0; r < 16; ++r)
@@ -303,9 +304,12 @@ void time_transforms(bench& b)
         std::vector<size_t> rows;
     };
     const std::vector<transform> all = {
-        {256, 16, {1, 2, 3, 4, 5, 6}},   {1024, 32, {1, 2, 3, 4, 6, 8, 12}},
-        {4096, 256, {1, 2, 3, 4, 6, 8}}, {8192, 256, {4, 6, 8, 12, 16}},
-        {16384, 512, {4, 6, 8, 12, 16}},
+        {256, 16, {1, 2, 3, 4}},
+        {1024, 32, {1, 2, 3, 4, 6, 8}},
+        {2048, 128, {1, 2, 3, 4, 6, 8}},
+        {4096, 256, {1, 2, 3, 4, 6, 8}},
+        {8192, 256, {4, 6, 8, 12}},
+        {16384, 512, {6, 8, 12, 16, 18, 20, 22, 24, 25, 26, 27}},
     };
     for (enum cufilter_fir_type type : {CUFILTER_FIR_CCC, CUFILTER_FIR_FFF})
         for (const transform& t : all)
@@ -351,9 +355,10 @@ int main(int argc, char** argv)
         time_transforms(b);
         return b.failures != 0;
     }
-    std::vector<size_t> lengths = {1,    17,   33,   64,   65,   66,   128,  129,  130,
-                                   256,  257,  258,  512,  513,  514,  1024, 1025, 1026,
-                                   2048, 2049, 2050, 4096, 4097, 4098, 8193};
+    std::vector<size_t> lengths = {1,    17,   33,    64,    65,   66,   128,  129,
+                                   130,  256,  257,   258,   512,  513,  514,  1024,
+                                   1025, 1026, 2048,  2049,  2050, 4096, 4097, 4098,
+                                   8193, 8194, 10241, 12289, 13825};
     if (quick)
         lengths = {65, 129, 257, 513, 1025, 2049, 4097, 8193};
     for (enum cufilter_fir_type type : {CUFILTER_FIR_CCC, CUFILTER_FIR_FFF})
@@ -372,7 +377,7 @@ int main(int argc, char** argv)
             for (enum cufilter_fir_method method :
                  {CUFILTER_FIR_DIRECT, CUFILTER_FIR_FUSED})
                 time_filter(b, type, d[1], d[0], method);
-    for (size_t m : {65, 257, 1025, 4097, 8193})
+    for (size_t m : {65, 257, 1025, 4097, 8193, 13826})
         time_filter(b, CUFILTER_FIR_CCC, m, 1, CUFILTER_FIR_SIX_STEP);
     for (size_t m : {17, 65, 257, 1025, 4097})
         for (int64_t n : {4096, 65536, 1 << 20}) {
