@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Streams, history ring, growing memory and tickets of one handle on one GPU. */
+/* Stream, history ring, growing memory and tickets of one handle on one GPU. */
 #include "gpu_stream.h"
 
 #include <sched.h>
@@ -70,19 +70,6 @@ void cufilter_gpu_free_buffer(struct cufilter_gpu_buffer* buffer)
 
 /* ------------------------------------------------------------------ life */
 
-static enum cufilter_status make_streams(struct cufilter_gpu* gpu)
-{
-    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
-    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&gpu->relay, cudaStreamNonBlocking));
-    for (int i = 0; i < CUFILTER_GPU_SLOTS; ++i) {
-        CUFILTER_TRY_CUDA(
-            cudaEventCreateWithFlags(&gpu->arrived[i], cudaEventDisableTiming));
-        CUFILTER_TRY_CUDA(
-            cudaEventCreateWithFlags(&gpu->used[i], cudaEventDisableTiming));
-    }
-    return CUFILTER_OK;
-}
-
 static enum cufilter_status round_ring(const struct cufilter_gpu* gpu, size_t* items)
 {
     size_t p = 1;
@@ -110,7 +97,7 @@ enum cufilter_status cufilter_gpu_open(struct cufilter_gpu* gpu, int device,
     CUFILTER_TRY(cufilter_device_get_info(device, &info));
     CUFILTER_TRY(cufilter_device_use(device));
     snprintf(gpu->name, sizeof gpu->name, "%s", info.name);
-    CUFILTER_TRY(make_streams(gpu));
+    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
     CUFILTER_TRY(round_ring(gpu, &ring_items));
     CUFILTER_TRY(
         cufilter_gpu_alloc(where, &gpu->ring, ring_items * item_bytes, "history"));
@@ -132,20 +119,10 @@ void cufilter_gpu_close(struct cufilter_gpu* gpu)
 {
     /* At exit the runtime may be gone; there is nothing left to free then. */
     if (gpu->where && cudaSetDevice(gpu->device) == cudaSuccess) {
-        if (gpu->relay)
-            (void)cudaStreamSynchronize(gpu->relay);
-        if (gpu->stream)
+        if (gpu->stream) {
             (void)cudaStreamSynchronize(gpu->stream);
-        for (int i = 0; i < CUFILTER_GPU_SLOTS; ++i) {
-            if (gpu->arrived[i])
-                cudaEventDestroy(gpu->arrived[i]);
-            if (gpu->used[i])
-                cudaEventDestroy(gpu->used[i]);
-        }
-        if (gpu->stream)
             cudaStreamDestroy(gpu->stream);
-        if (gpu->relay)
-            cudaStreamDestroy(gpu->relay);
+        }
         cudaFree(gpu->ring);
         cudaFree(gpu->blocks_done);
         cufilter_gpu_free_buffer(&gpu->flag);
@@ -264,7 +241,6 @@ enum cufilter_status cufilter_gpu_wait(const struct cufilter_gpu* gpu, uint32_t 
 
 void cufilter_gpu_drain(struct cufilter_gpu* gpu)
 {
-    (void)cudaStreamSynchronize(gpu->relay);
     (void)cudaStreamSynchronize(gpu->stream);
     (void)cudaGetLastError();
     /* A launch that broke off may have left its count. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One handle's side of a GPU: streams, the ring of history, memory that grows, and the
+/* One handle's side of a GPU: a stream, the ring of history, memory that grows, and the
  * ticket by which the last launch of a call tells the host that it is done. Not
  * installed.
  *
@@ -28,7 +28,6 @@ struct cufilter_gpu {
     const char* where; /* what failures are named after */
     char name[256];    /* of the device */
     cudaStream_t stream;
-    cudaStream_t relay; /* brings input ahead of the work on `stream` */
 
     void* ring;
     size_t item;       /* bytes of an item of the ring */
@@ -38,11 +37,9 @@ struct cufilter_gpu {
     uint32_t* blocks_done; /* device counter, 0 between launches */
     struct cufilter_gpu_buffer flag;
     uint32_t ticket; /* the last one given out */
-
-    cudaEvent_t arrived[CUFILTER_GPU_SLOTS], used[CUFILTER_GPU_SLOTS];
 };
 
-/* Makes streams, a ring of zeros for at least `ring_items` and the flag. On failure
+/* Makes a stream, a ring of zeros for at least `ring_items` and the flag. On failure
  * close() is still due. */
 enum cufilter_status cufilter_gpu_open(struct cufilter_gpu* gpu, int device,
                                        const char* where, size_t item_bytes,

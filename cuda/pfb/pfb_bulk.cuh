@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bulk copies from global to shared memory, completing on a barrier (sm_90 and up).
- * Addresses and sizes are multiples of 16 bytes. Not installed. */
+/* Instructions of sm_90 and up: bulk copies from global to shared memory that complete on
+ * a barrier, addresses and sizes multiples of 16 bytes, and dependent launches. Not
+ * installed. */
 #ifndef CUFILTER_PFB_PFB_BULK_CUH
 #define CUFILTER_PFB_PFB_BULK_CUH
 
@@ -30,15 +31,22 @@ __device__ __forceinline__ void bulk_init(uint64_t* barrier)
 #endif
 }
 
-/* By one thread. */
-__device__ __forceinline__ void bulk_load(void* to, const void* from, uint32_t bytes,
-                                          uint64_t* barrier)
+/* By one thread, once for all copies of a phase: their bytes in all. */
+__device__ __forceinline__ void bulk_expect(uint64_t* barrier, uint32_t bytes)
 {
 #if CUFILTER_BULK_COPIES
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                      shared_address(barrier)),
                  "r"(bytes)
                  : "memory");
+#endif
+}
+
+/* By the same thread, after bulk_expect(). */
+__device__ __forceinline__ void bulk_copy(void* to, const void* from, uint32_t bytes,
+                                          uint64_t* barrier)
+{
+#if CUFILTER_BULK_COPIES
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
                  "l"(from), "r"(bytes), "r"(shared_address(barrier))
@@ -46,7 +54,7 @@ __device__ __forceinline__ void bulk_load(void* to, const void* from, uint32_t b
 #endif
 }
 
-/* By every thread; parity counts the copies, from 0. */
+/* By every thread; parity counts the phases, from 0. */
 __device__ __forceinline__ void bulk_wait(uint64_t* barrier, uint32_t parity)
 {
 #if CUFILTER_BULK_COPIES
@@ -64,6 +72,24 @@ __device__ __forceinline__ void bulk_fence()
 {
 #if CUFILTER_BULK_COPIES
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/* The same for global memory. It waits for the thread's own stores as well: for use where
+ * it must be alone. */
+__device__ __forceinline__ void bulk_fence_all()
+{
+#if CUFILTER_BULK_COPIES
+    asm volatile("fence.proxy.async;" ::: "memory");
+#endif
+}
+
+/* Lets a launch that was queued as dependent on this one start, once all blocks are here.
+ */
+__device__ __forceinline__ void release_dependents()
+{
+#if CUFILTER_BULK_COPIES
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 

@@ -35,6 +35,8 @@ struct pfb_stream {
     uint32_t ticket;
     uint32_t* blocks_done;
     volatile uint32_t* flag;
+    const uint32_t* ready; /* see pfb_launch */
+    uint32_t ready_ticket;
 };
 
 inline pfb_stream make_pfb_stream(const struct pfb_spec* spec, const struct pfb_launch* l)
@@ -50,7 +52,21 @@ inline pfb_stream make_pfb_stream(const struct pfb_spec* spec, const struct pfb_
     s.rotation = l->rotation, s.n_map = (uint32_t)spec->n_map;
     s.append = l->append, s.time_major = l->layout == CUFILTER_PFB_TIME_MAJOR;
     s.ticket = l->ticket, s.blocks_done = l->blocks_done, s.flag = l->flag;
+    s.ready = l->ready, s.ready_ticket = l->ready_ticket;
     return s;
+}
+
+/* Waits until items [begin, end) of x, as far as they exist, have been relayed. */
+__device__ __forceinline__ void pfb_await(const pfb_stream& s, int64_t begin, int64_t end)
+{
+    if (!s.ready)
+        return;
+    begin = max(begin, (int64_t)0) / PFB_RELAY_ITEMS;
+    end = (min(end, s.n_items) + PFB_RELAY_ITEMS - 1) / PFB_RELAY_ITEMS;
+    for (int64_t c = begin; c < end; ++c)
+        while (*(const volatile uint32_t*)(s.ready + c) != s.ready_ticket) {
+        }
+    __threadfence();
 }
 
 /* x[g], from the call or the ring; 0 beyond the call. */
@@ -177,6 +193,51 @@ __device__ __forceinline__ float2 branch_sum(const Tap* taps, uint32_t tap_pitch
     return sum;
 }
 
+/* Taps q .. q + T - 1 of branch_fir_rows(): the taps stay, the rows pass by. */
+template <int N, int T, class Tap, class Row>
+__device__ __forceinline__ void branch_fir_block(float2 (&sums)[N], const Tap& tap, int q,
+                                                 const Row& row)
+{
+    float h[T];
+#pragma unroll
+    for (int t = 0; t < T; ++t)
+        h[t] = tap(q + t);
+#pragma unroll
+    for (int i = N - 1; i > -T; --i) {
+        const float2 v = row(i - q);
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            if (j >= i && j - i < T)
+                multiply_add(sums[j], h[j - i], v);
+    }
+}
+
+/* As branch_fir(), with real taps tap(q): it reads some rows several times, needs fewer
+ * registers, and its loads do not wait for each other. Reads nothing beyond n_taps. */
+template <int N, class Tap, class Row>
+__device__ __forceinline__ void branch_fir_rows(float2 (&sums)[N], const Tap& tap,
+                                                int n_taps, const Row& row)
+{
+    int q = 0;
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+        sums[j] = make_float2(0.0f, 0.0f);
+#pragma unroll 1
+    for (; n_taps - q >= 12; q += 12)
+        branch_fir_block<N, 12>(sums, tap, q, row);
+    if (n_taps - q >= 8) {
+        branch_fir_block<N, 8>(sums, tap, q, row);
+        q += 8;
+    }
+    if (n_taps - q >= 4) {
+        branch_fir_block<N, 4>(sums, tap, q, row);
+        q += 4;
+    }
+#pragma unroll 1
+    for (; q < n_taps; ++q)
+        branch_fir_block<N, 1>(sums, tap, q, row);
+}
+
 /* To be called by every thread of every block, after its last write. The barrier puts the
  * block's writes before thread 0's fence, the fence before its count, and the last
  * block's count before the flag: a host that sees the ticket sees them all. */
@@ -207,6 +268,34 @@ enum cufilter_status pfb_upload_taps(void** taps, const struct pfb_design* desig
 enum cufilter_status pfb_upload(void** p, const void* from, size_t bytes,
                                 const char* what);
 enum cufilter_status pfb_launched(const char* what);
+
+/* Launches a kernel of `shape`. Where the input is being relayed the kernel starts as
+ * soon as all blocks of the relay have, and waits for items itself. */
+struct pfb_grid {
+    unsigned blocks, threads;
+    size_t memory;
+    cudaStream_t stream;
+};
+
+template <class... Parameters>
+enum cufilter_status
+pfb_launch_kernel(const char* name, const pfb_grid& grid, const cufilter::pfb_stream& s,
+                  void (*kernel)(Parameters...), Parameters... parameters)
+{
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = dim3(grid.blocks);
+    config.blockDim = dim3(grid.threads);
+    config.dynamicSmemBytes = grid.memory;
+    config.stream = grid.stream;
+    config.attrs = &attribute;
+    config.numAttrs = s.ready ? 1 : 0;
+    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, parameters...);
+    return error == cudaSuccess ? pfb_launched(name)
+                                : cufilter_cuda_fail(error, "pfb_gpu", name);
+}
 
 /* Rows of K taps. */
 inline size_t pfb_tap_rows(size_t n_taps, size_t K)

@@ -10,6 +10,7 @@
  * of a walking block overrule what is chosen; both are read when the tables are made. */
 #include "pfb_fused.cuh"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -30,14 +31,26 @@ using namespace cufilter;
 
 constexpr uint32_t GENERIC_FRAMES = 12, FIXED_FRAMES = 16; /* of a thread of the FIR */
 constexpr uint32_t MOST_THREADS = 512, FIXED_THREADS = 256;
-constexpr uint32_t USUAL_THREADS = 320;
+constexpr uint32_t MOST_GENERIC_FRAMES = 256; /* of a tile of any K */
 /* A tile's history may be at most so many times its own items. */
 constexpr uint64_t MOST_HISTORY = 12;
 /* A branch is summed in one go here. */
 constexpr uint64_t MOST_ROWS = PFB_PART_ROWS;
 
+/* Bytes that a block may have on the bank's device; 0 where there is none. */
+size_t shared_memory_of(const struct pfb_spec* spec)
+{
+    int bytes = 0;
+    if (cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                               spec->device) != cudaSuccess)
+        (void)cudaGetLastError();
+    return (size_t)bytes;
+}
+
 bool can_walk(const struct pfb_spec* spec, size_t n_taps)
 {
+    if (shared_memory_of(spec) < WALK_MEMORY)
+        return false;
     const size_t K = spec->n_channels, R = spec->decimation;
     return (K == 256 || K == 512 || K == 1024) && (R == K || 2 * R == K) &&
            pfb_tap_rows(n_taps, K) <= WALK_TAP_ROWS;
@@ -72,7 +85,7 @@ bool size_fixed(tile_shape& t, uint32_t K, uint32_t R)
     if ((K != 16 && K != 32 && K != 64 && K != 128) || K % R)
         return false;
     const uint32_t P = K / R, unit = FIXED_FRAMES * P, asked = frames_asked();
-    uint32_t frames = asked ? asked : K <= 16 ? 128 : K <= 64 ? 64 : 32;
+    uint32_t frames = asked ? asked : K <= 16 ? 128 : K * P <= 64 ? 64 : 32;
     frames = frames < unit ? unit : frames / unit * unit;
     if (frames * (K / 16) > FIXED_THREADS || frames % 32)
         return false;
@@ -85,6 +98,26 @@ bool size_fixed(tile_shape& t, uint32_t K, uint32_t R)
     return true;
 }
 
+/* Groups of `unit` threads in a block of any K, as measured: small blocks for few
+ * channels, and few idle threads. */
+uint32_t groups_of(uint32_t unit, uint32_t classes)
+{
+    const uint32_t threads = unit < 32 || (unit <= 80 && classes > 1) ? 160
+                             : unit > 200 && classes == 1             ? MOST_THREADS
+                                                                      : 320;
+    const uint32_t most = MOST_GENERIC_FRAMES / (GENERIC_FRAMES * classes);
+    const uint32_t top = std::min(std::max(threads / unit, 1u), most);
+    uint32_t best = top;
+    double least = 2;
+    for (uint32_t groups = top; groups >= 1 && 4 * groups >= 3 * top; --groups) {
+        const uint32_t used = groups * unit, warps = (used + 31) / 32;
+        const double idle = 1 - used / (32.0 * warps);
+        if (idle <= least)
+            best = groups, least = idle;
+    }
+    return best;
+}
+
 bool size_generic(tile_shape& t, uint32_t K, uint32_t R)
 {
     if (!split(K, &t.A, &t.B))
@@ -92,7 +125,7 @@ bool size_generic(tile_shape& t, uint32_t K, uint32_t R)
     const uint32_t P = K % R ? 0 : K / R;
     t.classes = P <= 4 && K * P <= MOST_THREADS ? P : 0;
     const uint32_t classes = t.classes ? t.classes : 1, unit = K * classes;
-    uint32_t groups = (USUAL_THREADS + unit / 2) / unit;
+    uint32_t groups = groups_of(unit, classes);
     if (frames_asked())
         groups = frames_asked() / (GENERIC_FRAMES * classes);
     groups = groups < 1 ? 1 : groups * unit > MOST_THREADS ? MOST_THREADS / unit : groups;
@@ -115,13 +148,18 @@ bool size_tile(tile_shape& t, const struct pfb_spec* spec, size_t n_taps)
     const uint64_t own = (uint64_t)t.frames * R, history = rows * K;
     const uint64_t items = own - R + history;
     const uint64_t spectra = (uint64_t)t.frames * t.pitch;
-    const uint64_t bytes = ((items > spectra ? items : spectra) + 2) * sizeof(float2);
-    if (history > MOST_HISTORY * own || bytes + 32 > (uint64_t)TILE_MEMORY)
+    const uint64_t tile = ((items > spectra ? items : spectra) + 3) / 2 * 16;
+    const uint64_t taps_bytes = rows * K * sizeof(float);
+    const uint64_t bytes = tile + taps_bytes + (K + 1) / 2 * 16 + 16;
+    if (history > MOST_HISTORY * own || bytes > shared_memory_of(spec))
         return false;
+    t.taps_at = (uint32_t)tile;
+    t.twiddles_at = (uint32_t)(tile + taps_bytes);
+    t.barrier_at = (uint32_t)(bytes - 16);
     t.tap_rows = (uint32_t)pfb_tap_rows(n_taps, K);
     t.history = (uint32_t)history;
     t.items = (uint32_t)items;
-    t.memory = (uint32_t)((bytes + 31) / 16 * 16);
+    t.memory = (uint32_t)bytes;
     t.by_K = make_divider(K);
     t.by_frames = make_divider(t.frames);
     t.by_A = make_divider(t.A);
@@ -141,7 +179,7 @@ enum cufilter_status make_tile(pfb_fused* plan)
 {
     tile_shape& t = plan->tile;
     const uint32_t K = (uint32_t)plan->spec.n_channels;
-    std::vector<float2> w((size_t)t.A * t.B);
+    std::vector<float2> w((K + 1) / 2 * 2);
     for (uint32_t r = 0; r < t.B; ++r)
         for (uint32_t k = 0; k < t.A; ++k)
             w[(size_t)r * t.A + k] = root((uint64_t)r * k, K);
@@ -149,7 +187,7 @@ enum cufilter_status make_tile(pfb_fused* plan)
         pfb_upload(&plan->twiddles, w.data(), w.size() * sizeof(float2), "twiddles"));
     t.taps = (const float*)plan->taps;
     t.twiddles = (const float2*)plan->twiddles;
-    return prepare_tile(t, K);
+    return prepare_tile(t, K, plan->spec.device);
 }
 
 enum cufilter_status make_walk(pfb_fused* plan)
@@ -171,9 +209,16 @@ enum cufilter_status make_walk(pfb_fused* plan)
     walk.taps = (const float*)plan->taps;
     walk.turns = (const float2*)plan->turns;
     walk.twiddles = (const float4*)plan->twiddles;
-    walk.buffers = buffers && (*buffers == '1' || *buffers == '2') ? *buffers - '0' : 0;
-    return walk.R == walk.K ? walk_kernels<1>::prepare(walk, plan->spec.device)
-                            : walk_kernels<2>::prepare(walk, plan->spec.device);
+    for (walk_grid& grid : walk.grid)
+        grid.buffers =
+            buffers && (*buffers == '1' || *buffers == '2') ? *buffers - '0' : 0;
+    const int device = plan->spec.device;
+    if (walk.R == walk.K) {
+        CUFILTER_TRY((walk_kernels<1, FRAMES>::prepare(walk, device)));
+        return walk_kernels<1, SELECTED>::prepare(walk, device);
+    }
+    CUFILTER_TRY((walk_kernels<2, FRAMES>::prepare(walk, device)));
+    return walk_kernels<2, SELECTED>::prepare(walk, device);
 }
 
 enum cufilter_status make_tables(pfb_fused* plan, const struct pfb_design* design)
@@ -226,9 +271,13 @@ enum cufilter_status pfb_fused_launch(const struct pfb_fused* plan,
     const pfb_stream s = make_pfb_stream(&plan->spec, launch);
     if (!plan->walks)
         return launch_tile(plan->tile, s, launch->stream);
-    return plan->walk.R == plan->walk.K
-               ? walk_kernels<1>::launch(plan->walk, s, launch->stream)
-               : walk_kernels<2>::launch(plan->walk, s, launch->stream);
+    const walk_shape& walk = plan->walk;
+    const bool frames = s.time_major && !s.map;
+    if (walk.R == walk.K)
+        return frames ? walk_kernels<1, FRAMES>::launch(walk, s, launch->stream)
+                      : walk_kernels<1, SELECTED>::launch(walk, s, launch->stream);
+    return frames ? walk_kernels<2, FRAMES>::launch(walk, s, launch->stream)
+                  : walk_kernels<2, SELECTED>::launch(walk, s, launch->stream);
 }
 
 void pfb_fused_free(struct pfb_fused* plan)
@@ -244,8 +293,7 @@ void pfb_fused_free(struct pfb_fused* plan)
 int pfb_fused_describe(const struct pfb_fused* plan, char* text, size_t size)
 {
     if (plan->walks)
-        return snprintf(text, size, "fused, walking blocks of %u frames",
-                        8 * plan->walk.buffers);
+        return snprintf(text, size, "fused, walking blocks");
     return snprintf(text, size, "fused, tiles of %u frames, DFT %u x %u",
                     plan->tile.frames, plan->tile.A, plan->tile.B);
 }

@@ -25,7 +25,7 @@ __device__ __forceinline__ uint32_t divide(uint32_t n, divider by)
 /* A tile of frames a block (pfb_fused_tile.cuh). */
 struct tile_shape {
     const float* taps;      /* [history rows][K] */
-    const float2* twiddles; /* [B][A], W_K^(r k) at [r][k] */
+    const float2* twiddles; /* [B][A], W_K^(r k) at [r][k]; an even number of them */
     uint32_t tap_rows;      /* in use */
     uint32_t history;       /* items before the tile's own, tap_rows in fours times K */
     uint32_t frames;        /* of a tile */
@@ -34,39 +34,48 @@ struct tile_shape {
     uint32_t items;         /* of input of a tile, history included */
     uint32_t A, B, row, pitch; /* K = A B; padded pitches of B points and of a frame */
     divider by_K, by_frames, by_A, by_B, by_map, by_classes;
-    uint32_t threads, memory; /* of a block; bytes */
+    uint32_t taps_at, twiddles_at, barrier_at; /* in shared memory, bytes */
+    uint32_t threads, memory;                  /* of a block; bytes */
 };
 
-/* Shared memory that a tile may take; the most of sm_90 less what the system keeps. */
-constexpr int TILE_MEMORY = 226 * 1024;
-
 /* Allows the kernel its shared memory on the current device; launches. */
-enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K);
+enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K, int device);
 enum cufilter_status launch_tile(const tile_shape& shape, const pfb_stream& s,
                                  cudaStream_t stream);
 
-/* Blocks that walk along the frames (pfb_fused_walk.cuh). */
+/* Blocks that walk along the frames (pfb_fused_walk.cuh). FRAMES is TIME_MAJOR with all
+ * channels in order, SELECTED all else. */
+enum walk_output { FRAMES, SELECTED };
+
+struct walk_grid {
+    uint32_t blocks;  /* that the device takes at a time */
+    uint32_t buffers; /* 1 or 2 */
+};
+
 struct walk_shape {
     const float* taps;      /* [tap_rows][K] */
     const float2* turns;    /* [3][K/4], W_K^(q r) at [q - 1][r] */
     const float4* twiddles; /* [8][B], W_16B^(k j) for two k each */
     uint32_t tap_rows;      /* 12 or 16 */
     uint32_t K, R;
-    uint32_t blocks;  /* that the device takes at a time */
-    uint32_t buffers; /* 1 or 2 */
+    walk_grid grid[2];
 };
 
 constexpr size_t WALK_TAP_ROWS = 16; /* at most */
+/* A device gives this much shared memory to a block, or it cannot walk. */
+constexpr size_t WALK_MEMORY = 226 * 1024;
 
-/* Launches for one K/R. prepare() sets blocks, and buffers where they are 0, too. */
-template <int OVERSAMPLING>
+/* Launches for one K/R and output. prepare() makes the grid, all but buffers != 0. */
+template <int OVERSAMPLING, walk_output OUT>
 struct walk_kernels {
     static enum cufilter_status prepare(walk_shape& shape, int device);
     static enum cufilter_status launch(const walk_shape& shape, const pfb_stream& s,
                                        cudaStream_t stream);
 };
-extern template struct walk_kernels<1>;
-extern template struct walk_kernels<2>;
+extern template struct walk_kernels<1, FRAMES>;
+extern template struct walk_kernels<1, SELECTED>;
+extern template struct walk_kernels<2, FRAMES>;
+extern template struct walk_kernels<2, SELECTED>;
 
 } // namespace cufilter
 

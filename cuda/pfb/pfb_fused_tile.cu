@@ -14,13 +14,13 @@ auto with_tile_kernel(const tile_shape& shape, uint32_t K, const F& f)
                        shape.frames * shape.B == shape.threads;
     switch (fixed ? K : 0) {
     case 16:
-        return f(pfb_tile<16, 256, 3>);
+        return f(pfb_tile<16, 256, 4>);
     case 32:
-        return f(pfb_tile<32, 256, 3>);
+        return f(pfb_tile<32, 256, 4>);
     case 64:
-        return f(pfb_tile<64, 256, 3>);
+        return f(pfb_tile<64, 256, 4>);
     case 128:
-        return f(pfb_tile<128, 256, 3>);
+        return f(pfb_tile<128, 256, 4>);
     default:
         return f(pfb_tile<0, 512, 2>);
     }
@@ -28,12 +28,15 @@ auto with_tile_kernel(const tile_shape& shape, uint32_t K, const F& f)
 
 } // namespace
 
-enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K)
+enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K, int device)
 {
+    int available;
+    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
+        &available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     return with_tile_kernel(
         shape, K, [&](auto kernel) -> enum cufilter_status {
             CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-                kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, TILE_MEMORY));
+                kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, available));
             CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
                 kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
             return CUFILTER_OK;
@@ -49,8 +52,9 @@ enum cufilter_status launch_tile(const tile_shape& shape, const pfb_stream& s,
                              "pfb_fused: %lld frames are too many for one call",
                              (long long)s.n_frames);
     return with_tile_kernel(shape, s.K, [&](auto kernel) {
-        kernel<<<(unsigned)blocks, shape.threads, shape.memory, stream>>>(s, shape);
-        return pfb_launched("pfb_tile");
+        return pfb_launch_kernel<pfb_stream, tile_shape>(
+            "pfb_tile", {(unsigned)blocks, shape.threads, shape.memory, stream}, s,
+            kernel, s, shape);
     });
 }
 

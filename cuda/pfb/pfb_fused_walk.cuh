@@ -23,6 +23,7 @@
 #ifndef CUFILTER_PFB_PFB_FUSED_WALK_CUH
 #define CUFILTER_PFB_PFB_FUSED_WALK_CUH
 
+#include <algorithm>
 #include <type_traits>
 #include "pfb_bulk.cuh"
 #include "pfb_fused.cuh"
@@ -33,13 +34,13 @@ namespace cufilter {
 constexpr int STEP = 8;
 
 /* OS = K/R, T rows of taps. */
-template <int B, int OS, int T>
+template <int B, int OS, int T, walk_output OUT>
 struct walk {
     static constexpr int K = 64 * B, THREADS = K / 4, R = K / OS;
     static constexpr int ROW = B + 1, SUB = 16 * ROW + 4, PITCH = 4 * SUB + 2;
     static constexpr int BUFFER = STEP * PITCH + 1; /* float2 */
     /* Taps are read again for each step where they would not stay in registers. */
-    static constexpr bool TAPS_SHARED = OS == 2 || T > 12;
+    static constexpr bool TAPS_SHARED = (OS == 2 && OUT == FRAMES) || T > 12;
     static constexpr int COLUMNS = OS == 1 ? 4 : 2;
     static constexpr int STATE = OS == 1 ? T - 1 : 2 * T; /* of a column */
 
@@ -62,9 +63,9 @@ struct walk_range {
 };
 
 /* A thread's filter. */
-template <int B, int OS, int T>
+template <int B, int OS, int T, walk_output OUT>
 struct walk_filter {
-    using W = walk<B, OS, T>;
+    using W = walk<B, OS, T, OUT>;
     float h[4][T];                      /* taps of branch q */
     float2 state[W::COLUMNS][W::STATE]; /* sums, or rows, the newest first */
 
@@ -135,6 +136,7 @@ struct walk_filter {
     __device__ __forceinline__ void start(const pfb_stream& s, int64_t begin)
     {
         constexpr int ROWS = OS == 1 ? T - 1 : 2 * T - 1;
+        pfb_await(s, s.first + (begin - ROWS) * W::R - W::R, s.first + begin * W::R);
         float2 x[W::COLUMNS], u[4];
 #pragma unroll
         for (int c = 0; c < W::COLUMNS; ++c)
@@ -162,21 +164,28 @@ struct walk_filter {
 
 /* Requests the items of the 8 frames from m0 on; true if a bulk copy is under way, false
  * if they are there after the next barrier. `shift` items precede them. */
-template <int B, int OS, int T>
+template <int B, int OS, int T, walk_output OUT>
 __device__ __forceinline__ bool load_step(const pfb_stream& s, int64_t m0, float2* stage,
                                           uint64_t* barrier, uint32_t& shift)
 {
-    using W = walk<B, OS, T>;
+    using W = walk<B, OS, T, OUT>;
     constexpr int ITEMS = STEP * W::R;
     const int64_t from = s.first + (m0 - 1) * W::R + 1;
     const uint32_t odd = (uint32_t)((uintptr_t)(s.x + from) >> 3) & 1;
     if (CUFILTER_BULK_COPIES && from >= odd && from + ITEMS + odd <= s.n_items) {
         shift = odd;
-        if (threadIdx.x == 0)
-            bulk_load(stage, s.x + from - odd, (ITEMS + 2 * odd) * 8, barrier);
+        if (threadIdx.x == 0) {
+            if (s.ready) {
+                pfb_await(s, from - odd, from + ITEMS + odd);
+                bulk_fence_all();
+            }
+            bulk_expect(barrier, (ITEMS + 2 * odd) * 8);
+            bulk_copy(stage, s.x + from - odd, (ITEMS + 2 * odd) * 8, barrier);
+        }
         return true;
     }
     shift = 0;
+    pfb_await(s, from, from + ITEMS);
     for (int i = (int)threadIdx.x; i < ITEMS; i += W::THREADS)
         stage[i] = pfb_fetch(s, from + i);
     bulk_fence();
@@ -185,15 +194,16 @@ __device__ __forceinline__ bool load_step(const pfb_stream& s, int64_t m0, float
 
 /* Appends what the step has loaded, up to frame `end`, and in the end all that is left.
  */
-template <int B, int OS, int T>
+template <int B, int OS, int T, walk_output OUT>
 __device__ __forceinline__ void append_step(const pfb_stream& s, int64_t m0, int64_t end,
                                             const float2* stage)
 {
-    using W = walk<B, OS, T>;
+    using W = walk<B, OS, T, OUT>;
     const int64_t from = s.first + (m0 - 1) * W::R + 1;
     const bool last = m0 + STEP >= end;
     const int64_t newest = s.first + ((last ? end : m0 + STEP) - 1) * W::R;
     const int64_t stop = last && end == s.n_frames ? s.n_items : newest + 1;
+    pfb_await(s, from, stop);
     for (int64_t n = (from < 0 ? 0 : from) + threadIdx.x; n < stop; n += W::THREADS) {
         const int64_t at = n - from;
         pfb_keep(s, n, at < STEP * W::R ? stage[at] : s.x[n]);
@@ -201,10 +211,10 @@ __device__ __forceinline__ void append_step(const pfb_stream& s, int64_t m0, int
 }
 
 /* Radix 16 over i of the four transforms of the frames of this thread's group. */
-template <int B, int OS, int T>
+template <int B, int OS, int T, walk_output OUT>
 __device__ __forceinline__ void walk_first_pass(float2* buffer, const float4* twiddles)
 {
-    using W = walk<B, OS, T>;
+    using W = walk<B, OS, T, OUT>;
     constexpr int GROUP = 4 * B; /* threads that share a frame */
     const int at = threadIdx.x % GROUP, j = at % B, n = at / B;
     const int sub = B == 8 ? (n & 1) << 1 | n >> 1 : n; /* a half-warp: two apart */
@@ -232,13 +242,13 @@ __device__ __forceinline__ void walk_first_pass(float2* buffer, const float4* tw
         __syncwarp();
 }
 
-/* Radix B over j: straight to frames m0 .., or in place. */
-template <int B, int OS, int T>
-__device__ __forceinline__ void walk_last_pass(const pfb_stream& s, float2* buffer,
-                                               int64_t m0, int64_t end, bool straight,
-                                               bool alone)
+/* Radix B over j, straight to frames m0 .. of which those before `end` exist. `alone`:
+ * the next step filters into the same buffer. */
+template <int B, int OS, int T, walk_output OUT>
+__device__ __forceinline__ void walk_to_frames(const pfb_stream& s, const float2* buffer,
+                                               int64_t m0, int64_t end, bool alone)
 {
-    using W = walk<B, OS, T>;
+    using W = walk<B, OS, T, OUT>;
     constexpr int GROUP = 4 * B, EACH = 16 / B;
     const int at = threadIdx.x % GROUP;
 #pragma unroll
@@ -254,34 +264,67 @@ __device__ __forceinline__ void walk_last_pass(const pfb_stream& s, float2* buff
             for (int i = 0; i < B; ++i)
                 a[d][i] = v[i];
         }
-        if (e == 1 && straight && alone)
-            __syncthreads(); /* the next step may overwrite the buffer */
+        if (e == 1 && alone)
+            __syncthreads();
 #pragma unroll
         for (int d = 0; d < EACH; ++d) {
-            const int q = at + GROUP * d;
+            float2* const y = s.y + (m0 + f) * s.pitch + at + GROUP * d;
             inverse_dft(a[d]);
-            if (!straight) {
-                float2* const v =
-                    buffer + f * W::PITCH + (q & 3) * W::SUB + (q >> 2) * W::ROW;
-#pragma unroll
-                for (int i = 0; i < B; ++i)
-                    v[i] = a[d][i];
-            } else if (m0 + f < end) {
-                float2* const y = s.y + (m0 + f) * s.pitch + q;
+            if (m0 + f < end)
 #pragma unroll
                 for (int i = 0; i < B; ++i)
                     __stcs(y + 64 * i, a[d][i]);
-            }
         }
     }
 }
 
-/* The channels wanted of `count` frames from m0 on, out of one or two buffers. */
-template <int B, int OS, int T>
-__device__ __forceinline__ void walk_store(const pfb_stream& s, const float2* buffers,
-                                           int64_t m0, int count)
+/* Radix B over j of the FRAMES_ = 8 or 16 frames in the buffers, lanes over frames: to
+ * the channels' rows, or in place where there is a map. The first `count` frames exist.
+ */
+template <int B, int OS, int T, walk_output OUT, int FRAMES_>
+__device__ __forceinline__ void walk_to_channels(const pfb_stream& s, float2* buffers,
+                                                 int64_t m0, int count, bool in_place)
 {
-    using W = walk<B, OS, T>;
+    using W = walk<B, OS, T, OUT>;
+    constexpr int EACH = 16 / B, LANES = W::THREADS / FRAMES_;
+    const int f = threadIdx.x % FRAMES_;
+    float2* const frame = buffers + (f >> 3) * W::BUFFER + (f & 7) * W::PITCH;
+#pragma unroll 1
+    for (int e = 0; e < FRAMES_ / 4; ++e) {
+        float2 a[EACH][B];
+#pragma unroll
+        for (int d = 0; d < EACH; ++d) {
+            const int q = (int)threadIdx.x / FRAMES_ + LANES * (e * EACH + d);
+            const float2* const v = frame + (q & 3) * W::SUB + (q >> 2) * W::ROW;
+#pragma unroll
+            for (int i = 0; i < B; ++i)
+                a[d][i] = v[i];
+        }
+#pragma unroll
+        for (int d = 0; d < EACH; ++d) {
+            const int q = (int)threadIdx.x / FRAMES_ + LANES * (e * EACH + d);
+            float2* const v = frame + (q & 3) * W::SUB + (q >> 2) * W::ROW;
+            inverse_dft(a[d]);
+            if (in_place) {
+#pragma unroll
+                for (int i = 0; i < B; ++i)
+                    v[i] = a[d][i];
+            } else if (f < count) {
+#pragma unroll
+                for (int i = 0; i < B; ++i)
+                    __stcs(pfb_row(s, q + 64 * i) + m0 + f, a[d][i]);
+            }
+        }
+    }
+    __syncthreads();
+}
+
+/* The channels wanted of `count` frames from m0 on, out of one or two buffers. */
+template <int B, int OS, int T, walk_output OUT>
+__device__ __forceinline__ void walk_select(const pfb_stream& s, const float2* buffers,
+                                            int64_t m0, int count)
+{
+    using W = walk<B, OS, T, OUT>;
     const auto place = [](uint32_t k) {
         return (k & 3) * W::SUB + (k >> 2 & 15) * W::ROW + (k >> 6);
     };
@@ -290,24 +333,42 @@ __device__ __forceinline__ void walk_store(const pfb_stream& s, const float2* bu
         for (uint32_t o = threadIdx.x; o < s.n_map; o += W::THREADS) {
             const float2* const v = buffers + place(pfb_channel(s, o));
             float2* const y = s.y + m0 * s.pitch + o;
+#pragma unroll 8
             for (int f = 0; f < count; ++f)
                 __stcs(y + f * s.pitch, v[frame(f)]);
         }
     } else {
         const int f = (int)(threadIdx.x & 15);
+#pragma unroll 4
         for (uint32_t o = threadIdx.x / 16; o < s.n_map; o += W::THREADS / 16)
             if (f < count)
                 __stcs(pfb_row(s, o) + m0 + f,
                        buffers[frame(f) + place(pfb_channel(s, o))]);
     }
+    __syncthreads();
 }
 
-template <int B, int OS, int T>
-__global__ void __launch_bounds__(walk<B, OS, T>::THREADS, 16 / B)
+/* The last pass over frames [m0, m0 + count) in the buffers, and their way out. */
+template <int B, int OS, int T, walk_output OUT>
+__device__ __forceinline__ void walk_collected(const pfb_stream& s, float2* buffers,
+                                               int64_t m0, int count, bool two)
+{
+    const bool selects = s.map || s.time_major;
+    __syncthreads();
+    if (two)
+        walk_to_channels<B, OS, T, OUT, 16>(s, buffers, m0, count, selects);
+    else
+        walk_to_channels<B, OS, T, OUT, 8>(s, buffers, m0, count, selects);
+    if (selects)
+        walk_select<B, OS, T, OUT>(s, buffers, m0, count);
+}
+
+template <int B, int OS, int T, walk_output OUT>
+__global__ void __launch_bounds__(walk<B, OS, T, OUT>::THREADS, 16 / B)
     pfb_walk(const pfb_stream s, const walk_shape shape, const int64_t run,
              const int buffers)
 {
-    using W = walk<B, OS, T>;
+    using W = walk<B, OS, T, OUT>;
     extern __shared__ __align__(128) unsigned char shared_memory[];
     float2* const stage = (float2*)(shared_memory + W::STAGE_AT);
     float4* const twiddles = (float4*)(shared_memory + W::TWIDDLES_AT);
@@ -317,16 +378,15 @@ __global__ void __launch_bounds__(walk<B, OS, T>::THREADS, 16 / B)
     const int tid = (int)threadIdx.x, r0 = W::THREADS - 1 - tid;
     const int64_t begin = (int64_t)blockIdx.x * run;
     const int64_t end = min(begin + run, s.n_frames);
-    const bool straight = s.time_major && !s.map;
 
     if (tid == 0)
         bulk_init(barrier);
     __syncthreads();
     uint32_t shift, parity = 0;
-    bool bulk = load_step<B, OS, T>(s, begin, stage, barrier, shift);
+    bool bulk = load_step<B, OS, T, OUT>(s, begin, stage, barrier, shift);
     for (int i = tid; i < 8 * B; i += W::THREADS)
         twiddles[i] = __ldg(shape.twiddles + i);
-    walk_filter<B, OS, T> filter;
+    walk_filter<B, OS, T, OUT> filter;
     filter.load_taps(shape.taps, taps);
     filter.start(s, begin);
     float2 turns[3];
@@ -366,58 +426,63 @@ __global__ void __launch_bounds__(walk<B, OS, T>::THREADS, 16 / B)
             out[3 * W::SUB] = complex_product(u[3], sign * turns[2].x, sign * turns[2].y);
         }
         if (s.append)
-            append_step<B, OS, T>(s, m0, end, stage + shift);
+            append_step<B, OS, T, OUT>(s, m0, end, stage + shift);
         __syncthreads();
         if (m0 + STEP < end)
-            bulk = load_step<B, OS, T>(s, m0 + STEP, stage, barrier, shift);
-        walk_first_pass<B, OS, T>(buffer, twiddles);
-        walk_last_pass<B, OS, T>(s, buffer, m0, end, straight, buffers == 1);
-        const bool last = m0 + STEP >= end;
-        if (!straight && (turn == buffers - 1 || last)) {
+            bulk = load_step<B, OS, T, OUT>(s, m0 + STEP, stage, barrier, shift);
+        walk_first_pass<B, OS, T, OUT>(buffer, twiddles);
+        if constexpr (OUT == FRAMES) {
+            walk_to_frames<B, OS, T, OUT>(s, buffer, m0, end, buffers == 1);
+        } else if (turn == buffers - 1 || m0 + STEP >= end) {
             const int64_t since = m0 - turn * STEP;
-            __syncthreads();
-            walk_store<B, OS, T>(s, buffer0, since,
-                                 (int)min(end - since, (int64_t)(turn + 1) * STEP));
-            __syncthreads();
+            walk_collected<B, OS, T, OUT>(
+                s, buffer0, since, (int)min(end - since, (int64_t)(turn + 1) * STEP),
+                turn == 1);
         }
     }
     pfb_signal(s.blocks_done, s.flag, s.ticket);
 }
 
-template <int B, int OS, int T>
-enum cufilter_status prepare_walk_kernel(walk_shape& shape, int device)
+/* How a kernel is launched on this device. */
+template <int B, int OS, int T, walk_output OUT>
+enum cufilter_status prepare_walk_kernel(walk_grid& grid, int device)
 {
-    constexpr int PER_MULTIPROCESSOR = 16 / B;
+    using W = walk<B, OS, T, OUT>;
+    constexpr int MOST = 16 / B; /* blocks that the registers take */
     int multiprocessors, available;
     CUFILTER_TRY_CUDA(
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
         &available, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
     /* A block takes 1 KiB for itself. */
-    const size_t two = (walk<B, OS, T>::memory(2) + 1024) * PER_MULTIPROCESSOR;
-    if (!shape.buffers)
-        shape.buffers = two <= (size_t)available ? 2 : 1;
-    shape.blocks = (uint32_t)(multiprocessors * PER_MULTIPROCESSOR);
+    const auto fit = [&](int buffers) {
+        return available / ((int)W::memory(buffers) + 1024);
+    };
+    if (!grid.buffers)
+        grid.buffers = fit(2) >= MOST ? 2 : 1;
+    const int blocks = std::min(fit((int)grid.buffers), MOST);
+    grid.blocks = (uint32_t)(multiprocessors * blocks);
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(pfb_walk<B, OS, T, OUT>,
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           (int)W::memory((int)grid.buffers)));
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-        pfb_walk<B, OS, T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        (int)walk<B, OS, T>::memory((int)shape.buffers)));
-    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-        pfb_walk<B, OS, T>, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
+        pfb_walk<B, OS, T, OUT>, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
     return CUFILTER_OK;
 }
 
-template <int B, int OS, int T>
+template <int B, int OS, int T, walk_output OUT>
 enum cufilter_status launch_walk_kernel(const walk_shape& shape, const pfb_stream& s,
                                         cudaStream_t stream)
 {
-    const int64_t unit = STEP * (int64_t)shape.buffers;
+    using W = walk<B, OS, T, OUT>;
+    const walk_grid& grid = shape.grid[OUT];
+    const int64_t unit = STEP * (int64_t)grid.buffers;
     const int64_t steps = (s.n_frames + unit - 1) / unit;
-    const int64_t run = (steps + shape.blocks - 1) / shape.blocks * unit;
+    const int64_t run = (steps + grid.blocks - 1) / grid.blocks * unit;
     const unsigned blocks = (unsigned)((s.n_frames + run - 1) / run);
-    pfb_walk<B, OS, T>
-        <<<blocks, walk<B, OS, T>::THREADS, walk<B, OS, T>::memory((int)shape.buffers),
-           stream>>>(s, shape, run, (int)shape.buffers);
-    return pfb_launched("pfb_walk");
+    return pfb_launch_kernel<pfb_stream, walk_shape, int64_t, int>(
+        "pfb_walk", {blocks, W::THREADS, W::memory((int)grid.buffers), stream}, s,
+        pfb_walk<B, OS, T, OUT>, s, shape, run, (int)grid.buffers);
 }
 
 /* f is called with B and T as integral constants. */
@@ -439,22 +504,23 @@ enum cufilter_status with_walk_shape(const walk_shape& shape, const F& f)
     }
 }
 
-template <int OS>
-enum cufilter_status walk_kernels<OS>::prepare(walk_shape& shape, int device)
+template <int OS, walk_output OUT>
+enum cufilter_status walk_kernels<OS, OUT>::prepare(walk_shape& shape, int device)
 {
     return with_walk_shape(shape, [&](auto b, auto t) {
-        return prepare_walk_kernel<decltype(b)::value, OS, decltype(t)::value>(shape,
-                                                                               device);
+        return prepare_walk_kernel<decltype(b)::value, OS, decltype(t)::value, OUT>(
+            shape.grid[OUT], device);
     });
 }
 
-template <int OS>
-enum cufilter_status walk_kernels<OS>::launch(const walk_shape& shape,
-                                              const pfb_stream& s, cudaStream_t stream)
+template <int OS, walk_output OUT>
+enum cufilter_status walk_kernels<OS, OUT>::launch(const walk_shape& shape,
+                                                   const pfb_stream& s,
+                                                   cudaStream_t stream)
 {
     return with_walk_shape(shape, [&](auto b, auto t) {
-        return launch_walk_kernel<decltype(b)::value, OS, decltype(t)::value>(shape, s,
-                                                                              stream);
+        return launch_walk_kernel<decltype(b)::value, OS, decltype(t)::value, OUT>(
+            shape, s, stream);
     });
 }
 

@@ -11,6 +11,7 @@
  * the taps (pfb_device.cuh), else one frame. Long calls go in rounds of SCRATCH_ITEMS, so
  * that much of u stays in the L2 cache between the steps. */
 #include "pfb_device.cuh"
+#include "pfb_bulk.cuh"
 #include "pfb_gpu.h"
 #include "pfb_transform.h"
 #include "../core/gpu_stream.h"
@@ -40,7 +41,7 @@ struct round_shape {
 
 /* u of one thread: column p, frames i, i + P ... of the round. */
 template <class Tap, bool LONG>
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(BLOCK, LONG ? 3 : 5)
     fir_columns(pfb_stream s, round_shape round, const Tap* taps, int tap_rows, float2* u,
                 uint32_t P)
 {
@@ -52,10 +53,22 @@ __global__ void __launch_bounds__(BLOCK)
     const uint32_t a = (uint32_t)((s.rotation + (uint64_t)(round.begin + i) * s.R) % s.K);
     const uint32_t r = p + a < s.K ? p + a : p + a - s.K;
     const int64_t newest = s.first + (round.begin + i) * s.R - r;
+    const int64_t oldest = newest - (int64_t)(tap_rows + 3) * s.K;
     float2 sums[FIR_FRAMES];
-    branch_fir_parts<FIR_FRAMES, LONG>(sums, taps + r, s.K, tap_rows, [&](int j) {
-        return pfb_fetch(s, newest + (int64_t)j * s.K);
-    });
+    if (oldest >= 0 && newest + (int64_t)FIR_FRAMES * s.K <= s.n_items) {
+        const float2* const x = s.x + newest;
+        const auto row = [&](int j) { return __ldg(x + (int64_t)j * s.K); };
+        if constexpr (LONG || sizeof(Tap) > sizeof(float))
+            branch_fir_parts<FIR_FRAMES, LONG>(sums, taps + r, s.K, tap_rows, row);
+        else
+            branch_fir_rows(
+                sums, [&](int q) { return __ldg(taps + r + (size_t)q * s.K); }, tap_rows,
+                row);
+    } else {
+        branch_fir_parts<FIR_FRAMES, LONG>(sums, taps + r, s.K, tap_rows, [&](int j) {
+            return pfb_fetch(s, newest + (int64_t)j * s.K);
+        });
+    }
 #pragma unroll
     for (int j = 0; j < FIR_FRAMES; ++j)
         if (i + j * P < round.count)
@@ -341,50 +354,43 @@ enum cufilter_status pfb_append_launch(const struct pfb_launch* launch)
 }
 
 namespace {
-/* Input on its way from host memory: 16 bytes a load, four loads under way. */
-__global__ void __launch_bounds__(256)
-    relay_pairs(float4* to, const float4* from, size_t pairs)
-{
-    const size_t step = (size_t)gridDim.x * 256;
-    size_t i = (size_t)blockIdx.x * 256 + threadIdx.x;
-    for (; i + 3 * step < pairs; i += 4 * step) {
-        float4 v[4];
-#pragma unroll
-        for (int j = 0; j < 4; ++j)
-            v[j] = from[i + j * step];
-#pragma unroll
-        for (int j = 0; j < 4; ++j)
-            to[i + j * step] = v[j];
-    }
-    for (; i < pairs; i += step)
-        to[i] = from[i];
-}
+constexpr int RELAY_THREADS = 256, RELAY_EACH = PFB_RELAY_ITEMS / RELAY_THREADS;
+constexpr unsigned RELAY_BLOCKS = 16; /* 512 KiB under way: more than the bus holds */
 
-__global__ void __launch_bounds__(256)
-    relay_items(float2* to, const float2* from, size_t items)
+/* Brings items from host memory, a chunk a block in the order of the chunks, and tells the
+ * launch behind, which may run at the same time. */
+__global__ void __launch_bounds__(RELAY_THREADS)
+    relay(float2* to, const float2* from, uint32_t items, uint32_t* ready,
+          uint32_t ticket)
 {
-    const size_t step = (size_t)gridDim.x * 256;
-    for (size_t i = (size_t)blockIdx.x * 256 + threadIdx.x; i < items; i += step)
-        to[i] = from[i];
+    release_dependents();
+    for (uint32_t c = blockIdx.x; c * PFB_RELAY_ITEMS < items; c += gridDim.x) {
+        const uint32_t at = c * PFB_RELAY_ITEMS + threadIdx.x;
+        float2 v[RELAY_EACH];
+#pragma unroll
+        for (int j = 0; j < RELAY_EACH; ++j)
+            if (at + j * RELAY_THREADS < items)
+                v[j] = from[at + j * RELAY_THREADS];
+#pragma unroll
+        for (int j = 0; j < RELAY_EACH; ++j)
+            if (at + j * RELAY_THREADS < items)
+                to[at + j * RELAY_THREADS] = v[j];
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0)
+            *(volatile uint32_t*)(ready + c) = ticket;
+    }
 }
 } // namespace
 
 enum cufilter_status pfb_relay_launch(void* to, const void* from, size_t items,
+                                      uint32_t* ready, uint32_t ticket,
                                       cudaStream_t stream)
 {
-    const size_t pairs = (uintptr_t)to % 16 || (uintptr_t)from % 16 ? 0 : items / 2;
-    const unsigned wanted = ceil_div(pairs ? pairs : items, 1024);
-    const unsigned blocks = wanted < 64 ? wanted : 64;
-    if (pairs) {
-        relay_pairs<<<blocks, 256, 0, stream>>>((float4*)to, (const float4*)from, pairs);
-        CUFILTER_TRY(pfb_launched("relay_pairs"));
-    }
-    if (items > 2 * pairs) {
-        relay_items<<<pairs ? 1 : blocks, 256, 0, stream>>>(
-            (float2*)to + 2 * pairs, (const float2*)from + 2 * pairs, items - 2 * pairs);
-        return pfb_launched("relay_items");
-    }
-    return CUFILTER_OK;
+    const unsigned blocks = std::min(ceil_div(items, PFB_RELAY_ITEMS), RELAY_BLOCKS);
+    relay<<<blocks, RELAY_THREADS, 0, stream>>>((float2*)to, (const float2*)from,
+                                                (uint32_t)items, ready, ticket);
+    return pfb_launched("relay");
 }
 
 enum cufilter_status pfb_notify_launch(const struct pfb_launch* launch)

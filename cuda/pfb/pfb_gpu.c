@@ -5,10 +5,11 @@
  * Device memory: the work is queued on the handle's stream. Host memory: frames are
  * stored straight to pinned or registered memory by the kernels, and pageable ones
  * through pinned bounce buffers. A short call's kernel also reads its input over the bus.
- * A longer call goes in pieces: as tiles of frames overlap in their input, which would
- * cross the bus several times, a second stream relays the next piece into device memory
- * while this one's frames leave. The pieces run in order as if each were a call of its
- * own: a piece finds its predecessors in the ring.
+ * For a longer one a small launch relays the input into device memory, as tiles of frames
+ * overlap in their input, which would cross the bus several times; the channelizer's
+ * launch starts beside it and takes the items as they arrive, while its frames leave in
+ * the other direction. Still longer calls go in pieces, in order, as if each were a call
+ * of its own: a piece finds its predecessors in the ring.
  *
  * For measuring, CUFILTER_PFB_METHOD = fused | general overrules the choice of method and
  * CUFILTER_PFB_PIECE = ITEMS the length of pieces; both are read when a channelizer or
@@ -21,11 +22,10 @@
 
 enum {
     SLOTS = CUFILTER_GPU_SLOTS,
-    DIRECT_ITEMS = 1 << 15, /* calls up to here are read over the bus by the kernel */
-    LEAST_PIECE = 1 << 15,  /* items */
-    MOST_PIECE = 1 << 18,
-    RELAY_ITEMS = 1 << 17,   /* longer pieces are left to a copy engine */
-    RING_SPARE = 1 << 16,    /* items of the ring beyond the history, for pieces */
+    DIRECT_ITEMS = 1 << 14,  /* calls up to here are read over the bus by the kernel */
+    MOST_PIECE = 1 << 18,    /* items */
+    BOUNCED_PIECE = 1 << 16, /* through bounce buffers */
+    RING_SPARE = 1 << 18,    /* items of the ring beyond the history, for pieces */
     MOST_PIECE_OUT = 1 << 22 /* output items of a piece */
 };
 
@@ -47,13 +47,17 @@ struct gpu {
     size_t forced_piece;
     struct pfb_port_table ports;
     struct cufilter_gpu_buffer bounce_in, bounce_out; /* pinned, SLOTS pieces */
-    struct cufilter_gpu_buffer staging;               /* device, SLOTS pieces */
+    struct cufilter_gpu_buffer staging;               /* device, a relayed piece */
+    struct cufilter_gpu_buffer ready;                 /* device, flags of its chunks */
+    uint32_t relayed;                                 /* pieces so far, never 0 in use */
+    bool dependent; /* whether launches can start beside the one before */
 };
 
 /* A call, or a piece of one: x[0 .. n-1] and the frames that become due in it. */
 struct piece {
     const void* x;
     size_t n;
+    bool relayed;   /* x is being filled by the launch before */
     int64_t first;  /* item of the first frame */
     uint64_t frame; /* its absolute index */
     size_t done;    /* frames of the call before the piece */
@@ -199,6 +203,7 @@ static void gpu_destroy(void* self)
     cufilter_gpu_free_buffer(&g->bounce_in);
     cufilter_gpu_free_buffer(&g->bounce_out);
     cufilter_gpu_free_buffer(&g->staging);
+    cufilter_gpu_free_buffer(&g->ready);
     (void)cudaGetLastError();
     free(g);
 }
@@ -229,6 +234,12 @@ static enum cufilter_status gpu_create(void** self, const struct pfb_spec* spec,
     if (status == CUFILTER_OK)
         status = cufilter_gpu_open(&g->gpu, spec->device, "pfb_gpu", PFB_ITEM,
                                    ring_items(spec, history));
+    int major = 0;
+    if (status == CUFILTER_OK &&
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, spec->device) !=
+            cudaSuccess)
+        (void)cudaGetLastError();
+    g->dependent = major >= 9;
     if (status != CUFILTER_OK)
         gpu_destroy(g);
     else
@@ -273,6 +284,8 @@ static struct pfb_launch launch_of(const struct gpu* g, const struct gpu_map* ma
         .ports = y->ports,
         .pitch = (int64_t)y->pitch,
         .blocks_done = g->gpu.blocks_done,
+        .ready = c->relayed && g->dependent ? g->ready.device : NULL,
+        .ready_ticket = g->relayed,
         .stream = g->gpu.stream,
     };
     if (y->layout == CUFILTER_PFB_PORTS)
@@ -352,15 +365,16 @@ static struct piece cut_piece(const struct gpu* g, const struct piece* call, siz
     };
 }
 
-/* Items of a piece: a quarter of the call, within reason on either side. */
-static size_t piece_items(const struct gpu* g, size_t n)
+/* Items of a piece, with some frames in it. */
+static size_t piece_items(const struct gpu* g, const struct call* c)
 {
     const size_t R = g->spec.decimation;
-    size_t items = n <= DIRECT_ITEMS ? n : most((n + 3) / 4, LEAST_PIECE);
-    items = least(most(items, 8 * R), MOST_PIECE);
-    if (g->forced_piece)
-        items = g->forced_piece;
-    return least(items, most(MOST_PIECE_OUT / g->spec.n_map, 1) * R);
+    const bool bounced = c->x_memory == CUFILTER_MEMORY_HOST ||
+                         (c->whole.count && c->y.memory == CUFILTER_MEMORY_HOST);
+    size_t items = bounced ? BOUNCED_PIECE : MOST_PIECE;
+    items = g->forced_piece ? g->forced_piece : least(most(items, 8 * R), MOST_PIECE);
+    items = least(items, most(MOST_PIECE_OUT / g->spec.n_map, 1) * R);
+    return least(items, c->whole.n);
 }
 
 static size_t piece_frames(const struct gpu* g, size_t items)
@@ -379,31 +393,30 @@ static enum cufilter_status grow_for(struct gpu* g, struct gpu_plan* p,
     if (c->y.memory == CUFILTER_MEMORY_HOST)
         CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &g->bounce_out,
                                               slots * frames * g->spec.n_map * PFB_ITEM));
-    if (relayed)
-        CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &g->staging,
-                                              slots * items * PFB_ITEM, "input pieces"));
+    if (relayed) {
+        const size_t flags = (items + PFB_RELAY_ITEMS - 1) / PFB_RELAY_ITEMS;
+        const size_t old = g->ready.bytes;
+        CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &g->staging, items * PFB_ITEM,
+                                              "relayed input"));
+        CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &g->ready,
+                                              flags * sizeof g->relayed, "its flags"));
+        if (g->ready.bytes > old)
+            CUFILTER_TRY_CUDA(
+                cudaMemsetAsync(g->ready.device, 0, g->ready.bytes, g->gpu.stream));
+    }
     /* Better to run out of memory now than after other pieces have been appended. */
     return p->general ? pfb_general_prepare(p->general, frames, g->gpu.stream)
                       : CUFILTER_OK;
 }
 
-/* Brings a piece's input into the slot's staging memory, ahead of the stream. */
-static enum cufilter_status relay(struct gpu* g, struct piece* piece, size_t k,
-                                  size_t items)
+/* Queues the launch that brings a piece's input into device memory. */
+static enum cufilter_status relay(struct gpu* g, struct piece* piece)
 {
-    struct cufilter_gpu* const gpu = &g->gpu;
-    const size_t slot = k % SLOTS;
-    void* const to = (char*)g->staging.device + slot * items * PFB_ITEM;
-    if (k >= SLOTS)
-        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(gpu->relay, gpu->used[slot], 0));
-    if (piece->n <= RELAY_ITEMS)
-        CUFILTER_TRY(pfb_relay_launch(to, piece->x, piece->n, gpu->relay));
-    else
-        CUFILTER_TRY_CUDA(cudaMemcpyAsync(to, piece->x, piece->n * PFB_ITEM,
-                                          cudaMemcpyDefault, gpu->relay));
-    CUFILTER_TRY_CUDA(cudaEventRecord(gpu->arrived[slot], gpu->relay));
-    CUFILTER_TRY_CUDA(cudaStreamWaitEvent(gpu->stream, gpu->arrived[slot], 0));
-    piece->x = to;
+    g->relayed = g->relayed == UINT32_MAX ? 1 : g->relayed + 1;
+    CUFILTER_TRY(pfb_relay_launch(g->staging.device, piece->x, piece->n, g->ready.device,
+                                  g->relayed, g->gpu.stream));
+    piece->x = g->staging.device;
+    piece->relayed = true;
     return CUFILTER_OK;
 }
 
@@ -449,19 +462,16 @@ static enum cufilter_status queue_piece(struct gpu* g, struct gpu_plan* p,
         piece.done = 0;
     }
     if (relayed)
-        CUFILTER_TRY(relay(g, &piece, k, items));
-    CUFILTER_TRY(filter_piece(g, p, map, &piece, &y, &f->ticket));
-    if (relayed)
-        CUFILTER_TRY_CUDA(cudaEventRecord(g->gpu.used[slot], g->gpu.stream));
-    return CUFILTER_OK;
+        CUFILTER_TRY(relay(g, &piece));
+    return filter_piece(g, p, map, &piece, &y, &f->ticket);
 }
 
 static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
                                          const struct gpu_map* map, const struct call* c)
 {
-    const size_t items = piece_items(g, c->whole.n);
+    const size_t items = piece_items(g, c);
     const size_t pieces = (c->whole.n + items - 1) / items;
-    const bool relayed = pieces > 1 && c->x_memory != CUFILTER_MEMORY_DEVICE;
+    const bool relayed = items > DIRECT_ITEMS && c->x_memory != CUFILTER_MEMORY_DEVICE;
     const struct pfb_view compact =
         pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, items), NULL);
     struct in_flight under_way[SLOTS];

@@ -45,8 +45,9 @@ void pfb_compact_to_frames(const struct pfb_frames* frames, size_t rows, size_t 
 void pfb_compact_from_frames(const struct pfb_frames* frames, size_t rows, size_t begin,
                              size_t count, void* compact, size_t pitch);
 
-/* to[i] = from[i], by the multiprocessors: sooner than a copy engine for short pieces. */
+/* Relays items from host to device memory; see pfb_launch. */
 enum cufilter_status pfb_relay_launch(void* to, const void* from, size_t items,
+                                      uint32_t* ready, uint32_t ticket,
                                       cudaStream_t stream);
 
 CUFILTER_EXTERN_C_END

@@ -180,6 +180,8 @@ void pfb_live_free(struct pfb_live* live); /* plans and maps */
  *
  * One launch computes frames of one call, or of one piece of a call: a piece looks like a
  * call of its own, with x at its first item. */
+#define PFB_RELAY_ITEMS 4096
+
 struct pfb_launch {
     const void* x; /* item 0; [0, n_items) readable by the GPU */
     int64_t n_items;
@@ -214,6 +216,12 @@ struct pfb_launch {
     uint32_t* blocks_done;
     volatile uint32_t* flag; /* device address of mapped host memory, or NULL */
     uint32_t ticket;
+
+    /* Where x is being relayed to device memory by a launch just before this one: items
+     * [c PFB_RELAY_ITEMS, (c+1) PFB_RELAY_ITEMS) are there once ready[c] is ready_ticket.
+     * NULL: all of x is there when the work queued before is done. */
+    const uint32_t* ready;
+    uint32_t ready_ticket;
 
     cudaStream_t stream;
 };
