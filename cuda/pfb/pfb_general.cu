@@ -357,8 +357,8 @@ namespace {
 constexpr int RELAY_THREADS = 256, RELAY_EACH = PFB_RELAY_ITEMS / RELAY_THREADS;
 constexpr unsigned RELAY_BLOCKS = 16; /* 512 KiB under way: more than the bus holds */
 
-/* Brings items from host memory, a chunk a block in the order of the chunks, and tells the
- * launch behind, which may run at the same time. */
+/* Brings items from host memory, a chunk a block in the order of the chunks, and tells
+ * the launch behind, which may run at the same time. */
 __global__ void __launch_bounds__(RELAY_THREADS)
     relay(float2* to, const float2* from, uint32_t items, uint32_t* ready,
           uint32_t ticket)
