@@ -9,8 +9,8 @@ namespace cufilter {
 static const fused_shape shapes[] = {
     shape_of_three<three_pass<32, 32, 16, 16, 1, 2>>(
         rows<6, 8, 12, 16, 18, 20, 22, 24, 25, 26, 27>{
-            {143, 136, 116, 97, 85, 73, 61, 49, 43, 36, 30},
-            {261, 245, 209, 184, 161, 138, 115, 92, 80, 69, 57}},
+            {142, 136, 115, 97, 88, 75, 66, 54, 47, 42, 35},
+            {256, 240, 204, 181, 160, 143, 124, 103, 92, 81, 69}},
         {162, 175, 226, 230}, 13.5f),
 };
 const fused_shapes fused_long = {shapes, sizeof shapes / sizeof *shapes};
