@@ -303,6 +303,35 @@ class Examples(Grc):
             raw.tofile(path)
             self.compare(path, n)
 
+    def test_pfb_compare(self):
+        """FM on channel 8, below the middle: the same items behind stock's and ours."""
+        n = 200003
+        t = np.arange(n) / 2e6
+        phase = 2 * np.pi * -400e3 * t + 30 * np.sin(2 * np.pi * 1000 * t)
+        x = 60 * np.exp(1j * phase) + self.rng.normal(0, 2, n) + 1j * self.rng.normal(0, 2, n)
+        raw = np.rint(np.stack((x.real, x.imag), 1) + 127.4).clip(0, 255)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "made.u8iq")
+            raw.astype(np.uint8).tofile(path)
+            script = self.compile(os.path.join(EXAMPLES, "pfb_compare.grc"), folder)
+            text = self.run_script(script, "--capture", path, "--channel", "8")
+        found = re.search(r"(\d+) items of channel 8 on .*, median difference (\S+)", text)
+        self.assertTrue(found, text)
+        self.assertEqual(int(found[1]), n // 5)
+        self.assertLessEqual(float(found[2]), 1e-5)
+
+    def test_a_thousand_channels(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = self.compile(os.path.join(EXAMPLES, "pfb_1024_channels.grc"), folder)
+            text = self.run_script(script, "--items", "600000")
+        self.assertIn("1100 frames of 1024 channels", text)
+        found = re.findall(r"channel +(\d+) at +(\S+) kHz: +(\S+) dB", text)
+        for (channel, frequency, level), expected in zip(
+                found, ((734, -1856, -20), (360, 2304, -30.5), (10, 64, -40))):
+            self.assertEqual((int(channel), float(frequency)), expected[:2])
+            self.assertLessEqual(abs(float(level) - expected[2]), 0.7)
+        self.assertEqual(len(found), 3)
+
     def test_fir_compare_off_the_air(self):
         path = os.path.abspath(os.path.join(DATA, "adsb_2Msps_u8iq.bin"))
         if not os.path.exists(path):
