@@ -86,7 +86,8 @@ class Channelize(unittest.TestCase):
             self.assertLessEqual(abs(decibels(y) - level), tolerance)
             spectrum = np.abs(np.fft.fft(y * np.hanning(len(y))))
             found = np.fft.fftfreq(len(y), decimation / RATE)[np.argmax(spectrum)]
-            self.assertLessEqual(abs(found - off * SPACING), 2 * RATE / decimation / len(y))
+            self.assertLessEqual(abs(found - off * SPACING),
+                                 2 * RATE / decimation / len(y))
 
     def test_raw(self):
         path = self.save("scene.cf32", scene())
@@ -255,7 +256,8 @@ class Channelize(unittest.TestCase):
                 self.assertEqual(result.returncode, 1)
                 self.assertIn(words, result.stderr.decode())
                 self.assertTrue(result.stderr.startswith(b"cufilter-channelize: "))
-        self.assertEqual(sorted(os.listdir(self.folder.name)), ["scene.cf32", "scene.xyz"])
+        self.assertEqual(sorted(os.listdir(self.folder.name)),
+                         ["scene.cf32", "scene.xyz"])
         self.assertEqual(self.execute("--no-such").returncode, 2)
 
     def test_existing_files_are_kept(self):

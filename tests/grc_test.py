@@ -18,7 +18,7 @@ import tempfile
 
 import numpy as np
 import yaml
-from cufilter_qa import TestCase, main
+from cufilter_qa import TestCase, main, random_items
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BLOCKS = os.environ.get("CUFILTER_GRC_BLOCKS", os.path.join(HERE, "..", "grc"))
@@ -149,7 +149,8 @@ class Descriptions(Grc):
                   {"twox": "True", "numchans": "8193"}))):
             size = "numchans" if "synth" in block else "nchans"
             for values in good:
-                self.assertEqual(self.errors(block, **{"taps": "[1]", **values}), [], values)
+                self.assertEqual(self.errors(block, **{"taps": "[1]", **values}), [],
+                                 values)
             for values in bad + ({"device": "-3"}, {"batch_items": "-1"},
                                  {"samp_delay": "-1"}):
                 with self.subTest(block=block, values=values):
@@ -239,7 +240,8 @@ class Flowgraphs(Grc):
                            "getattr(self.{0}, 'decimation', int)())".format(b["name"])
                            for b in blocks if b["id"].startswith("cufilter")))
         add("snippet", "change", section="main_after_start", priority="0",
-            code="import time\nself.set_gain(3)\nself.set_channels([0, 2])\ntime.sleep(1)\nself.stop()")
+            code="import time\nself.set_gain(3)\nself.set_channels([0, 2])\n"
+                 "time.sleep(1)\nself.stop()")
 
     def test_every_type_runs(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -308,14 +310,15 @@ class Examples(Grc):
         n = 200003
         t = np.arange(n) / 2e6
         phase = 2 * np.pi * -400e3 * t + 30 * np.sin(2 * np.pi * 1000 * t)
-        x = 60 * np.exp(1j * phase) + self.rng.normal(0, 2, n) + 1j * self.rng.normal(0, 2, n)
+        x = 60 * np.exp(1j * phase) + random_items(self.rng, "c", n)
         raw = np.rint(np.stack((x.real, x.imag), 1) + 127.4).clip(0, 255)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "made.u8iq")
             raw.astype(np.uint8).tofile(path)
             script = self.compile(os.path.join(EXAMPLES, "pfb_compare.grc"), folder)
             text = self.run_script(script, "--capture", path, "--channel", "8")
-        found = re.search(r"(\d+) items of channel 8 on .*, median difference (\S+)", text)
+        found = re.search(r"(\d+) items of channel 8 on .*, median difference (\S+)",
+                          text)
         self.assertTrue(found, text)
         self.assertEqual(int(found[1]), n // 5)
         self.assertLessEqual(float(found[2]), 1e-5)

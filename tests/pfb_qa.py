@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the Python tests of the filter banks share: float64 references, runs of blocks with
-several ports."""
+"""
+What the Python tests of the filter banks share: float64 references, runs of blocks with
+several ports.
+"""
 
 import numpy as np
 import pmt
@@ -9,8 +11,8 @@ from cufilter_qa import convolve
 
 
 def channelize(x, taps, K, R=None, channels=None):
-    """Rows: y_c[s] = e^{-j 2 pi c (s+2) R / K} sum_m h[m] e^{+j 2 pi c m / K} x[t_s - m] in
-    float64, t_s = (s+1) R - 1; floor(N / R) items a row."""
+    """In float64, with t_s = (s+1) R - 1, rows of floor(N / R) items:
+    y_c[s] = e^{-j 2 pi c (s+2) R / K} sum_m h[m] e^{+j 2 pi c m / K} x[t_s - m]."""
     R = R or K
     m = np.arange(len(taps))
     rows = []
@@ -32,7 +34,8 @@ def synthesize(rows, taps, K, slots, twox=False):
         up = np.zeros(n, np.complex128)
         up[::K] = row
         if twox:
-            y += np.exp(2j * np.pi * (c * (t + K) % (2 * K)) / (2 * K)) * convolve(up, taps)
+            turn = np.exp(2j * np.pi * (c * (t + K) % (2 * K)) / (2 * K))
+            y += turn * convolve(up, taps)
         else:
             y += convolve(up, np.asarray(taps) * np.exp(2j * np.pi * (c * m % K) / K))
     return y
@@ -88,7 +91,7 @@ def run_inputs(block, rows, most=None, tags=()):
 
 
 class Split(gr.hier_block2):
-    """Stock's way to feed a channelizer of K inputs: `make()` behind stream_to_streams."""
+    """Stock's way to feed a channelizer of K inputs: behind stream_to_streams."""
 
     def __init__(self, block, K, n_outputs):
         gr.hier_block2.__init__(self, "split", gr.io_signature(1, 1, 8),

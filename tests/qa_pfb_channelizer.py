@@ -8,7 +8,7 @@ from gnuradio.filter import firdes
 from cufilter_qa import TestCase, main, random_items, random_taps, rms, stock
 from pfb_qa import Split, channelize, forms, run_ports, run_vectors
 
-# (K, R, taps): the cases of stock, primes, R that do not divide K, fewer taps than channels
+# (K, R, taps): those of stock, primes, R that do not divide K, fewer taps than channels
 SHAPES = ((5, 5, 29), (5, 4, 29), (3, 2, 145), (6, 3, 31), (32, 16, 241), (8, 1, 24),
           (1, 1, 17), (2, 1, 1), (7, 3, 5), (10, 10, 181), (36, 25, 73), (127, 50, 900),
           (231, 231, 1000), (72, 50, 1025))
@@ -143,8 +143,8 @@ class Channelizer(TestCase):
                         self.assert_close(y.ravel(), expected[:, :n // R].ravel())
 
     def test_thousands_of_channels(self):
-        """Pains 22, 23: with the default number of shared memory segments, where stock does
-        not start."""
+        """Pains 22, 23: with the default number of shared memory segments, where stock
+        does not start."""
         for K, R in ((1024, 1024), (1024, 512), (4096, 4096), (16384, 8192)):
             with self.subTest(K=K, R=R):
                 taps = random_taps(self.rng, "f", 3 * K + 5)
@@ -354,7 +354,8 @@ class AgainstStock(TestCase):
                 self.assertLessEqual(expected.shape[1], y.shape[1])
                 if R == K:
                     self.assertEqual(expected.shape, y.shape)
-                self.assert_close(y[:, :expected.shape[1]].ravel(), expected.ravel(), 1e-6)
+                y = y[:, :expected.shape[1]]
+                self.assert_close(y.ravel(), expected.ravel(), 1e-6)
 
     def test_cases(self):
         """C40."""
@@ -369,7 +370,7 @@ class AgainstStock(TestCase):
             self.compare(K, R, n_taps)
 
     def test_flat_across_an_occupied_channel(self):
-        """C50: 320 channels of 25 kHz at twice the rate, within 0.5 dB over +-12.5 kHz."""
+        """C50: 320 channels of 25 kHz at twice the rate, 0.5 dB over +-12.5 kHz."""
         K, fs = 320, 8e6
         taps = firdes.low_pass_2(1, fs, 18e3, 8e3, 70)
         for offset in (0, 6e3, 12.4e3, -12.4e3):

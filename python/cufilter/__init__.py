@@ -4,15 +4,15 @@ Filter blocks on GPUs, under the names of GNU Radio's own.
 
     from gnuradio import cufilter as filter
 
-takes the place of `from gnuradio import filter`: everything of gnuradio.filter is here, and
-these blocks are replaced, each with two more keyword arguments, device and batch_items:
+takes the place of `from gnuradio import filter`: everything of gnuradio.filter is here,
+and these blocks are replaced, each with two more keyword arguments, device and batch_items:
 
     fft_filter_{ccc,ccf,fff}
     fir_filter_{ccc,ccf,fcc,fff,fsf,scc}
     pfb.channelizer_ccf, pfb_channelizer_ccf, pfb_synthesizer_ccf
 
-New are pfb_channelizer_vcc, whose output is vectors of channels, pfb_channelizer_streams_ccf,
-pfb.channel_freqs and pfb.create_taps.
+New are pfb_channelizer_vcc, whose output is vectors of channels,
+pfb_channelizer_streams_ccf, pfb.channel_freqs and pfb.create_taps.
 
 Without a GPU, or without its driver, the same blocks run on the CPU.
 """

@@ -2,9 +2,9 @@
 """
 Polyphase filter banks: gnuradio.filter.pfb with its channelizer replaced.
 
-Everything of gnuradio.filter.pfb is here. channelizer_ccf is one block on one input stream,
-with two more keyword arguments, device and batch_items; channel_freqs() and create_taps()
-are new.
+Everything of gnuradio.filter.pfb is here. channelizer_ccf is one block on one input
+stream, with two more keyword arguments, device and batch_items; channel_freqs() and
+create_taps() are new.
 """
 
 import numpy as _np
@@ -20,8 +20,8 @@ _MOST_EQUIRIPPLE = 100  # channels; beyond, stock's design takes long and fails
 
 def create_taps(numchans, atten=100):
     """
-    A prototype for numchans channels: gain 1, half a spacing wide to each side, flat up to
-    0.4 spacings off a centre and down by atten dB from 0.6 on.
+    A prototype for numchans channels: gain 1, half a spacing wide to each side, flat up
+    to 0.4 spacings off a centre and down by atten dB from 0.6 on.
 
     Up to 100 channels it is stock's equiripple design. Beyond, and where that does not
     converge, it is a Kaiser window's.
@@ -34,8 +34,8 @@ def create_taps(numchans, atten=100):
         except RuntimeError:
             pass
     if numchans < 1 or not atten > 0:
-        raise ValueError("create_taps: numchans must be at least 1 and atten above 0, not "
-                         "%r and %r" % (numchans, atten))
+        raise ValueError("create_taps: numchans must be at least 1 and atten above 0, "
+                         "not %r and %r" % (numchans, atten))
     half = int(_np.ceil((max(atten, 21) - 7.95) / (14.36 * 0.2 / numchans) / 2))
     n = _np.arange(-half, half + 1)
     taps = _np.sinc(n / numchans) * _np.kaiser(2 * half + 1, _kaiser_beta(atten))
@@ -50,11 +50,11 @@ def _kaiser_beta(atten):
 
 class channelizer_ccf(_streams_ccf):
     """
-    Polyphase channelizer (complex in, complex out, float taps): one input stream, a stream
-    for each channel.
+    Polyphase channelizer (complex in, complex out, float taps): one input stream, a
+    stream for each channel.
 
-    numchans: K, 1 .. 16384. Channel c is centred on c/K of the input rate, those above K/2
-    on negative frequencies (see channel_freqs()).
+    numchans: K, 1 .. 16384. Channel c is centred on c/K of the input rate, those above
+    K/2 on negative frequencies (see channel_freqs()).
     taps: the prototype; None or empty: create_taps(numchans, atten).
     oversample_rate: K/R for any R of 1 .. K.
     atten: stop-band attenuation of the prototype made here, dB.
