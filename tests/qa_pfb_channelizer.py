@@ -299,6 +299,32 @@ class Frequencies(TestCase):
         np.testing.assert_allclose(np.mean(np.abs(y), axis=1), np.arange(1, 7), rtol=3e-3)
 
 
+class Purity(TestCase):
+    def test_leakage(self):
+        """Tones on a centre, 0.3 spacings off and on a border: as the prototype lets them
+        through where they belong, and down by its attenuation in all other channels."""
+        for K, R, atten in ((16, 16, 80), (16, 8, 100), (60, 40, 80), (1024, 512, 100)):
+            taps = np.array(pfb.create_taps(K, atten), np.float32)
+            n = (len(taps) // K + 60) * K
+            for c, off in ((3, 0), (3, 0.3), (3, -0.3), (3, 0.5), (K - 2, 0.3),
+                           (K // 2, 0)):
+                with self.subTest(K=K, R=R, atten=atten, c=c, off=off):
+                    tone = np.exp(2j * np.pi * ((c + off) / K * np.arange(n) % 1))
+                    block = cufilter.pfb_channelizer_vcc(K, taps, K / R)
+                    y = run_vectors(block, tone.astype(np.complex64), K)
+                    level = np.mean(np.abs(y[:, len(taps) // R + 1:]) ** 2, axis=1)
+                    decibels = 10 * np.log10(level + 1e-30)
+                    turn = np.exp(-2j * np.pi * off / K * np.arange(len(taps)))
+                    expected = 20 * np.log10(np.abs(np.dot(taps, turn)))
+                    if off != 0.5:
+                        self.assertLessEqual(abs(expected), 0.2)
+                    owners = {c, (c + 1) % K} if off == 0.5 else {c}
+                    for owner in owners:
+                        self.assertLessEqual(abs(decibels[owner] - expected), 0.01)
+                    others = np.delete(decibels, sorted(owners))
+                    self.assertLessEqual(np.max(others), 3 - atten)
+
+
 class DefaultTaps(TestCase):
     def test_all_spellings(self):
         """C42, pain 16: a tone on channel 2, and 0.3 spacings off, is there alone."""

@@ -97,6 +97,43 @@ def fir_filter_figure():
     figure.savefig(os.path.join(FOLDER, "fir_filter.png"), dpi=100)
 
 
+def pfb_channelizer_figure():
+    """Power in three neighbouring channels for tones across them, and the band that each
+    channel's rate can hold: at twice the spacing the bands overlap by half."""
+    n_channels, middle = 16, 5
+    wide = filter.pfb.create_taps(n_channels // 2, 80)  # flat to 0.8 spacings, ends at 1.2
+    banks = (
+        (1, filter.pfb.create_taps(n_channels, 80), "K/R = 1: bands side by side"),
+        (2, wide, "K/R = 2, a wide prototype: bands overlap by half"),
+    )
+    tones = np.linspace(-2, 2, 321)
+    figure, axes = new_axes("", 2)
+    for a, (ratio, taps, name) in zip(axes, banks):
+        settled = len(taps) * ratio // n_channels + 2
+        n = (settled + 60) * n_channels // ratio
+        levels = []
+        for f in tones:
+            cycles = (middle + f) / n_channels * np.arange(n)
+            block = filter.pfb_channelizer_vcc(
+                n_channels, taps, ratio, [middle - 1, middle, middle + 1]
+            )
+            tb, sink = gr.top_block(), blocks.vector_sink_c(3)
+            x = np.exp(2j * np.pi * cycles).astype(np.complex64)
+            tb.connect(blocks.vector_source_c(x.tolist()), block, sink)
+            tb.run()
+            out = np.array(sink.data()).reshape(-1, 3)[settled:]
+            levels.append(10 * np.log10(np.mean(np.abs(out) ** 2, axis=0) + 1e-20))
+        for o, color in enumerate((ORANGE, BLUE, "0.4")):
+            a.plot(tones, np.array(levels)[:, o], color=color, lw=1)
+            half = ratio / 2
+            a.axvspan(o - 1 - half, o - 1 + half, color=color, alpha=0.1, lw=0)
+        a.set(ylabel="Gain, dB", ylim=(-110, 8), xlim=(-2, 2))
+        a.set_title(f"Three of {n_channels} channels, {name}", weight="bold")
+    axes[1].set_xlabel("Offset from the middle one's centre, spacings")
+    figure.savefig(os.path.join(FOLDER, "pfb_channelizer.png"), dpi=100)
+
+
 if __name__ == "__main__":
     fft_filter_figure()
     fir_filter_figure()
+    pfb_channelizer_figure()
