@@ -8,8 +8,9 @@
  * store
  *
  * Branch FIR: a thread keeps p. Where R divides K it takes FIR_FRAMES frames that share
- * the taps (pfb_device.cuh), else one frame. Long calls go in rounds of SCRATCH_ITEMS, so
- * that much of u stays in the L2 cache between the steps. */
+ * the taps (pfb_device.cuh), else one frame. Long calls go in rounds of SCRATCH_ITEMS.
+ * Rounds short enough for u to stay in the L2 cache lose more between their launches than
+ * they gain: 2^21 items were slower than 2^22. */
 #include "pfb_device.cuh"
 #include "pfb_bulk.cuh"
 #include "pfb_gpu.h"
@@ -25,7 +26,7 @@ namespace {
 
 using namespace cufilter;
 
-constexpr size_t SCRATCH_ITEMS = (size_t)1 << 22; /* 32 MiB */
+constexpr size_t SCRATCH_ITEMS = (size_t)1 << 24; /* 128 MiB, where a call is so long */
 constexpr int BLOCK = 128;
 constexpr int FIR_FRAMES = 16;
 constexpr int TILE = 32, TILE_ROWS = 8; /* of the transposing store */
