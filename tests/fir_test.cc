@@ -173,6 +173,7 @@ items random_taps(std::mt19937_64& rng, const type_info& type, size_t n)
     const double level = type.out == item::s ? 3000.0 : 1.0;
     items taps =
         items::random(rng, type.taps, n, level / std::sqrt(static_cast<double>(n)));
+    /* C09: a test of all-zero taps tests nothing. */
     CPPUNIT_ASSERT(reference::rms(reference::widen(taps)) > 0);
     return taps;
 }
@@ -864,7 +865,7 @@ public:
                       "the last taps");
     }
 
-    // Buffers at any float's address, NaN on both sides of the input, a pattern around
+    // C20: buffers at any float's address, NaN on both sides of the input, a pattern around
     // the output.
     void memory_around()
     {
