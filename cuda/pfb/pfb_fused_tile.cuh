@@ -292,9 +292,7 @@ __device__ __forceinline__ void transform_first(const pfb_stream& s, const tile_
     }
     if (B == 1 && output == TO_CHANNELS) {
         if (f < range.count)
-#pragma unroll
-            for (int k = 0; k < 16; ++k)
-                __stcs(pfb_row(s, k) + range.m0 + f, a[k]);
+            pfb_store_rows(s, 0, 1, range.m0 + f, a);
         return;
     }
 #pragma unroll
@@ -334,9 +332,7 @@ __device__ __forceinline__ void transform_second(const pfb_stream& s, const tile
             for (int k2 = 0; k2 < B; ++k2)
                 __stcs(y + 16 * k2, a[k2]);
         } else if (f < range.count) {
-#pragma unroll
-            for (int k2 = 0; k2 < B; ++k2)
-                __stcs(pfb_row(s, k1 + 16 * k2) + range.m0 + f, a[k2]);
+            pfb_store_rows(s, k1, 16, range.m0 + f, a);
         }
     }
     if (output == IN_PLACE)

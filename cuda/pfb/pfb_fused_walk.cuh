@@ -289,7 +289,7 @@ __device__ __forceinline__ void walk_to_channels(const pfb_stream& s, float2* bu
     constexpr int EACH = 16 / B, LANES = W::THREADS / FRAMES_;
     const int f = threadIdx.x % FRAMES_;
     float2* const frame = buffers + (f >> 3) * W::BUFFER + (f & 7) * W::PITCH;
-#pragma unroll 1
+#pragma unroll 2
     for (int e = 0; e < FRAMES_ / 4; ++e) {
         float2 a[EACH][B];
 #pragma unroll
@@ -310,9 +310,7 @@ __device__ __forceinline__ void walk_to_channels(const pfb_stream& s, float2* bu
                 for (int i = 0; i < B; ++i)
                     v[i] = a[d][i];
             } else if (f < count) {
-#pragma unroll
-                for (int i = 0; i < B; ++i)
-                    __stcs(pfb_row(s, q + 64 * i) + m0 + f, a[d][i]);
+                pfb_store_rows(s, (uint32_t)q, 64, m0 + f, a[d]);
             }
         }
     }
