@@ -275,7 +275,8 @@ class Channelize(unittest.TestCase):
 
     def test_help_and_version(self):
         self.assertIn("Usage: cufilter-channelize", self.run_program("--help"))
-        self.assertRegex(self.run_program("--version"), r"^cufilter-channelize \d+\.\d+")
+        self.assertRegex(self.run_program("--version"),
+                         r"^cufilter-channelize \(gr-cufilter\) \d+\.\d+")
 
     def test_empty_input(self):
         path = self.save("empty.cf32", np.zeros(0, np.complex64))

@@ -198,7 +198,7 @@ static void take_option(struct options* o, int option)
         usage();
         exit(EXIT_SUCCESS);
     case 'V':
-        puts(PROGRAM " " CHANNELIZE_VERSION);
+        puts(PROGRAM " (gr-cufilter) " CHANNELIZE_VERSION);
         exit(EXIT_SUCCESS);
     default: /* getopt has said what is wrong */
         fputs("Try '" PROGRAM " --help'.\n", stderr);

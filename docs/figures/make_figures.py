@@ -101,7 +101,7 @@ def pfb_channelizer_figure():
     """Power in three neighbouring channels for tones across them, and the band that each
     channel's rate can hold: at twice the spacing the bands overlap by half."""
     n_channels, middle = 16, 5
-    wide = filter.pfb.create_taps(n_channels // 2, 80)  # flat to 0.8 spacings, ends at 1.2
+    wide = filter.pfb.create_taps(n_channels // 2, 80)  # flat to 0.8 spacings
     banks = (
         (1, filter.pfb.create_taps(n_channels, 80), "K/R = 1: bands side by side"),
         (2, wide, "K/R = 2, a wide prototype: bands overlap by half"),
