@@ -865,8 +865,8 @@ public:
                       "the last taps");
     }
 
-    // C20: buffers at any float's address, NaN on both sides of the input, a pattern around
-    // the output.
+    // C20: buffers at any float's address, NaN on both sides of the input, a pattern
+    // around the output.
     void memory_around()
     {
         for (const type_info* type : {&ccc, &fff})

@@ -130,7 +130,8 @@ struct fir_six_step;
 enum cufilter_status fir_six_step_make(struct fir_six_step** plan,
                                        const struct fir_spec* spec,
                                        const struct fir_design* design);
-/* Makes all that a launch over n items needs, so that the launch cannot run out of memory. */
+/* Makes all that a launch over n items needs, so that the launch cannot run out of
+ * memory. */
 enum cufilter_status fir_six_step_prepare(struct fir_six_step* plan, size_t n,
                                           cudaStream_t stream);
 enum cufilter_status fir_six_step_launch(struct fir_six_step* plan,
@@ -145,8 +146,8 @@ enum cufilter_status fir_append_launch(const struct fir_spec* spec,
 /* Stores the ticket in the flags once all earlier work of the stream is done. */
 enum cufilter_status fir_notify_launch(const struct fir_launch* launch);
 
-/* What a call of n_in items takes, in us, by figures measured on an H200; only their ratios
- * matter, to choose. For filters that the method supports. */
+/* What a call of n_in items takes, in us, by figures measured on an H200; only their
+ * ratios matter, to choose. For filters that the method supports. */
 double fir_fused_us(const struct fir_spec* spec, size_t n_taps, size_t n_in);
 double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in);
 

@@ -517,8 +517,8 @@ static enum cufilter_status gpu_process(void* self, void* plan, void* map, const
     };
     const uint32_t ring_pos = g->gpu.ring_pos;
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    CUFILTER_TRY(cufilter_memory_of(g->spec.device, x, n_in * PFB_ITEM, &c.x_memory,
-                                    &c.x_device));
+    CUFILTER_TRY(
+        cufilter_memory_of(g->spec.device, x, n_in * PFB_ITEM, &c.x_memory, &c.x_device));
     c.y.memory = CUFILTER_MEMORY_DEVICE; /* with no frames, never written */
     if (n_frames)
         CUFILTER_TRY(
