@@ -10,7 +10,7 @@
  * segmentations would differ by 2.7e-7 at 1025 taps), and the blocks of a short call are
  * too few to share the work, which its predicted time, proportional to the length, leaves
  * out. */
-#define DIRECT_MOST_TAPS 64
+#define DIRECT_MOST_TAPS 32
 
 enum cufilter_fir_method fir_rule(const struct fir_spec* spec, size_t n_taps, size_t n_in)
 {
