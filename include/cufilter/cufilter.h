@@ -5,6 +5,7 @@
 
 #include <cufilter/device.h>
 #include <cufilter/fir.h>
+#include <cufilter/iir.h>
 #include <cufilter/pfb.h>
 #include <cufilter/status.h>
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cascaded IIR filter: second-order sections, on the CPU.
+ *
+ * A section of coefficients b0 b1 b2 a0 a1 a2, divided by a0, takes x to y by
+ *
+ *     y[n] = b0 x[n] + z1
+ *     z1   = b1 x[n] - a1 y[n] + z2
+ *     z2   = b2 x[n] - a2 y[n]
+ *
+ * and its y is the next section's x. It is what scipy.signal.sosfilt computes, in the
+ * same form, so coefficients (`sos`, [n_sections][6]) and state (`zi`, `zf`) go from one
+ * to the other as they are. b0 = 0 and b2 = a2 = 0 are legal. Coefficients and state are
+ * double, and so is all arithmetic; items are float or complex float (re, im).
+ *
+ * Channels: an item of the stream is a vector of n_channels values, [time][channel], each
+ * channel filtered on its own by the same sections.
+ *
+ * Any segmentation of the input gives what one call would, within float rounding (1e-6
+ * relative rms); the same calls give the same bits.
+ *
+ * NaN and Inf: a recursion would keep them for ever. Where a channel's state is not
+ * finite at the end of a piece (at most CUFILTER_IIR_PIECE items) or of a call, that
+ * channel's state is set to zero and counted: see cufilter_iir_get_recoveries(). Items
+ * before the bad one and other channels are not touched. Values below the normal range
+ * count as zero, so that silence costs no more than noise.
+ *
+ * Thread safety: process(), reset(), the state functions and getters of one handle belong
+ * to one thread; set_sos() may come from another and acts at a process() boundary. */
+#ifndef CUFILTER_IIR_H
+#define CUFILTER_IIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <cufilter/device.h>
+#include <cufilter/status.h>
+
+CUFILTER_EXTERN_C_BEGIN
+
+#define CUFILTER_IIR_MAX_SECTIONS ((size_t)32)
+#define CUFILTER_IIR_MAX_CHANNELS ((size_t)65536)
+#define CUFILTER_IIR_PIECE ((size_t)4096)
+
+struct cufilter_iir_config {
+    int device;        /* see device.h; default CUFILTER_DEVICE_AUTO */
+    int complex_data;  /* values are complex float; default 0: float */
+    size_t n_channels; /* values of an item, 1 .. MAX_CHANNELS; default 1 */
+
+    const double* sos;        /* [n_sections][6]: b0 b1 b2 a0 a1 a2, a0 not 0 */
+    size_t n_sections;        /* 1 .. MAX_SECTIONS */
+    int complex_coefficients; /* must be 0: not supported yet */
+
+    /* As get_state() gives it; default NULL: zeros. */
+    const double* initial_state;
+};
+
+/* What becomes of the state when the sections change. */
+enum cufilter_iir_change {
+    CUFILTER_IIR_RESET, /* zeros */
+    CUFILTER_IIR_KEEP /* z1, z2 of each section stay; needs as many sections as before */
+};
+
+typedef struct cufilter_iir cufilter_iir;
+
+/* Fills in the defaults; the sections must still be set. */
+CUFILTER_C_API void cufilter_iir_defaults(struct cufilter_iir_config* config);
+
+/* INVALID for a broken rule, UNSUPPORTED for complex coefficients and for a GPU, which
+ * has no IIR filter yet; AUTO takes the CPU and, where there is a GPU, logs that once. A
+ * pole on or outside the unit circle is legal and logged. Sections and state are copied.
+ */
+CUFILTER_C_API enum cufilter_status
+cufilter_iir_create(cufilter_iir** iir, const struct cufilter_iir_config* config);
+
+/* NULL is legal. */
+CUFILTER_C_API void cufilter_iir_destroy(cufilter_iir* iir);
+
+/* Filters in[0 .. n_items-1], items of n_channels values, to out[0 .. n_items-1]. `out`
+ * may be `in`; otherwise they must not overlap. */
+CUFILTER_C_API enum cufilter_status
+cufilter_iir_process(cufilter_iir* iir, const void* in, size_t n_items, void* out);
+
+/* Waits for queued work; returns its first error. The CPU has none. */
+CUFILTER_C_API enum cufilter_status cufilter_iir_synchronize(cufilter_iir* iir);
+
+/* New sections from the next process() on, of any number with RESET. */
+CUFILTER_C_API enum cufilter_status cufilter_iir_set_sos(cufilter_iir* iir,
+                                                         const double* sos,
+                                                         size_t n_sections,
+                                                         enum cufilter_iir_change change);
+
+/* All state to zero. */
+CUFILTER_C_API enum cufilter_status cufilter_iir_reset(cufilter_iir* iir);
+
+/* The number of doubles in a state: 2 n_sections n_channels, twice that for complex data.
+ */
+CUFILTER_C_API size_t cufilter_iir_state_size(cufilter_iir* iir);
+
+/* [n_sections][2][n_channels] values z1, z2, complex (re, im) for complex data: scipy's
+ * zf of items along axis 0. INVALID where n is not state_size(), or for set_state where a
+ * value is not finite. */
+CUFILTER_C_API enum cufilter_status cufilter_iir_get_state(cufilter_iir* iir,
+                                                           double* state, size_t n);
+CUFILTER_C_API enum cufilter_status cufilter_iir_set_state(cufilter_iir* iir,
+                                                           const double* state, size_t n);
+
+/* How often a channel's state was found not finite and set to zero; complex data count
+ * real and imaginary part apart. */
+CUFILTER_C_API uint64_t cufilter_iir_get_recoveries(const cufilter_iir* iir);
+
+/* CPU or GPU index in use. */
+CUFILTER_C_API int cufilter_iir_get_device(const cufilter_iir* iir);
+
+/* The handle's cudaStream_t; NULL on the CPU. */
+CUFILTER_C_API void* cufilter_iir_get_stream(const cufilter_iir* iir);
+
+/* One line: device, method, sections, data, channels; as snprintf() returns. */
+CUFILTER_C_API int cufilter_iir_describe(cufilter_iir* iir, char* text, size_t size);
+
+/* zi[n_sections][2]: the state that an input of all ones settles to, scipy's sosfilt_zi;
+ * times the first value it is the state without a transient. INVALID where a section has
+ * a pole at 1, which settles nowhere. */
+CUFILTER_C_API enum cufilter_status
+cufilter_iir_steady_state(const double* sos, size_t n_sections, double* zi);
+
+CUFILTER_EXTERN_C_END
+
+#endif

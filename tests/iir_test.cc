@@ -1,0 +1,713 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The cascaded IIR filter through the C API, against a recursion in double:
+ *     iir_test [--device cpu|INDEX] [SUITE[::TEST]]
+ * Skipped for a GPU, which has no IIR filter yet. */
+#include <cufilter/cufilter.h>
+
+#include "runner.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using section = std::array<double, 6>;
+using cascade = std::vector<section>;
+using floats = std::vector<float>;
+using doubles = std::vector<double>;
+using root = std::complex<double>;
+
+constexpr float poison = -12345.678f;
+
+template <typename... T>
+std::string say(const T&... parts)
+{
+    std::ostringstream text;
+    ((text << parts << ' '), ...);
+    return text.str();
+}
+
+void require(bool condition, const std::string& text)
+{
+    CPPUNIT_ASSERT_MESSAGE(text, condition);
+}
+
+void ok(enum cufilter_status status)
+{
+    runner::expect(status, CUFILTER_OK, "call");
+}
+
+/* ------------------------------------------------------------------ designs */
+
+enum class pass { low, high };
+
+/* Bilinear transform of an all-pole low-pass prototype, one section a pair of poles; unit
+ * gain at DC (low) or half the rate (high) in each section. `cutoff` in units of half the
+ * rate. */
+cascade bilinear(const std::vector<root>& poles, double cutoff, pass kind)
+{
+    const double warped = std::tan(M_PI * cutoff / 2);
+    const double zero = kind == pass::low ? 1 : -1;
+    cascade sos;
+    for (const root& p : poles) {
+        const root s = kind == pass::low ? warped * p : warped / p;
+        const root z = (1.0 + s) / (1.0 - s);
+        section c;
+        if (std::abs(p.imag()) < 1e-12) {
+            c = {1, zero, 0, 1, -z.real(), 0};
+        } else {
+            c = {1, 2 * zero, 1, 1, -2 * z.real(), std::norm(z)};
+        }
+        const double gain = (c[3] + zero * c[4] + c[5]) / (c[0] + zero * c[1] + c[2]);
+        for (int k = 0; k < 3; ++k)
+            c[k] *= gain;
+        sos.push_back(c);
+    }
+    return sos;
+}
+
+/* Left half plane, imaginary part not negative. */
+cascade butterworth(int order, double cutoff, pass kind = pass::low)
+{
+    std::vector<root> poles;
+    for (int k = 0; k < (order + 1) / 2; ++k) {
+        const double angle = M_PI * (2 * k + 1) / (2 * order) + M_PI / 2;
+        root p = std::polar(1.0, angle);
+        if (2 * k + 1 == order)
+            p = -1;
+        poles.push_back(p);
+    }
+    return bilinear(poles, cutoff, kind);
+}
+
+cascade chebyshev(int order, double ripple_db, double cutoff, pass kind = pass::low)
+{
+    const double epsilon = std::sqrt(std::pow(10, ripple_db / 10) - 1);
+    const double mu = std::asinh(1 / epsilon) / order;
+    std::vector<root> poles;
+    for (int k = 0; k < (order + 1) / 2; ++k) {
+        const double theta = M_PI * (2 * k + 1) / (2 * order);
+        root p(-std::sinh(mu) * std::sin(theta), std::cosh(mu) * std::cos(theta));
+        if (2 * k + 1 == order)
+            p = p.real();
+        poles.push_back(p);
+    }
+    return bilinear(poles, cutoff, kind);
+}
+
+cascade resonator(double radius, double angle)
+{
+    return {{1, 0, 0, 1, -2 * radius * std::cos(angle), radius * radius}};
+}
+
+doubles flat(const cascade& sos)
+{
+    doubles c;
+    for (const section& s : sos)
+        c.insert(c.end(), s.begin(), s.end());
+    return c;
+}
+
+/* ------------------------------------------------------------------ reference */
+
+/* scipy's sosfilt in double, one column of `width`; z is [n][2]. */
+void reference(const cascade& sos, const floats& x, size_t width, size_t column,
+               doubles& y, doubles& z)
+{
+    y.clear();
+    for (size_t i = column; i < x.size(); i += width) {
+        double v = x[i];
+        for (size_t s = 0; s < sos.size(); ++s) {
+            const section& c = sos[s];
+            const double out = c[0] / c[3] * v + z[2 * s];
+            z[2 * s] = c[1] / c[3] * v - c[4] / c[3] * out + z[2 * s + 1];
+            z[2 * s + 1] = c[2] / c[3] * v - c[5] / c[3] * out;
+            v = out;
+        }
+        y.push_back(v);
+    }
+}
+
+doubles reference(const cascade& sos, const floats& x)
+{
+    doubles y, z(2 * sos.size());
+    reference(sos, x, 1, 0, y, z);
+    return y;
+}
+
+/* Relative rms error; NaN where either holds one. */
+double error(const floats& y, size_t width, size_t column, const doubles& expected)
+{
+    double wrong = 0, all = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+        const double d = y[i * width + column] - expected[i];
+        wrong += d * d;
+        all += expected[i] * expected[i];
+    }
+    return expected.empty() ? 0 : std::sqrt(wrong / all);
+}
+
+double error(const floats& y, const floats& expected)
+{
+    return error(y, 1, 0, doubles(expected.begin(), expected.end()));
+}
+
+floats noise(size_t n, unsigned seed = 1)
+{
+    std::mt19937 engine(seed);
+    std::normal_distribution<float> normal;
+    floats x(n);
+    for (float& v : x)
+        v = normal(engine);
+    return x;
+}
+
+/* ------------------------------------------------------------------ handles */
+
+class filter
+{
+public:
+    explicit filter(const cascade& sos, size_t channels = 1, bool complex_data = false,
+                    const doubles& state = {})
+        : d_width(channels * (complex_data ? 2 : 1))
+    {
+        struct cufilter_iir_config config;
+        const doubles c = flat(sos);
+        cufilter_iir_defaults(&config);
+        config.device = runner::device();
+        config.complex_data = complex_data;
+        config.n_channels = channels;
+        config.sos = c.data();
+        config.n_sections = sos.size();
+        config.initial_state = state.empty() ? nullptr : state.data();
+        ok(cufilter_iir_create(&d_handle, &config));
+    }
+    filter(const filter&) = delete;
+    filter& operator=(const filter&) = delete;
+    ~filter() { cufilter_iir_destroy(d_handle); }
+
+    cufilter_iir* get() const { return d_handle; }
+
+    /* x in calls of these items, the rest in one. */
+    floats run(const floats& x, const std::vector<size_t>& calls = {})
+    {
+        floats y(x.size() + 1, poison);
+        size_t done = 0;
+        const size_t items = x.size() / d_width;
+        for (size_t n : calls)
+            done += step(x, y, done, std::min(n, items - done));
+        step(x, y, done, items - done);
+        require(y.back() == poison, "written beyond the end");
+        y.pop_back();
+        return y;
+    }
+
+    doubles state()
+    {
+        doubles z(cufilter_iir_state_size(d_handle));
+        ok(cufilter_iir_get_state(d_handle, z.data(), z.size()));
+        return z;
+    }
+
+    uint64_t recoveries() { return cufilter_iir_get_recoveries(d_handle); }
+
+private:
+    size_t step(const floats& x, floats& y, size_t done, size_t n)
+    {
+        ok(cufilter_iir_process(d_handle, x.data() + done * d_width, n,
+                                y.data() + done * d_width));
+        return n;
+    }
+
+    size_t d_width;
+    cufilter_iir* d_handle = nullptr;
+};
+
+const std::vector<size_t> ragged = {0,    1,    2, 31, 8191, 8192, 8193,  100003, 0,
+                                    1,    5,    7, 64, 127,  128,  129,   1000,   4095,
+                                    4096, 4097, 3, 1,  1,    600,  16384, 40000};
+
+void compare(const cascade& sos, size_t n, double limit, const std::string& what)
+{
+    const floats x = noise(n);
+    filter f(sos);
+    runner::expect_at_most(error(f.run(x), 1, 0, reference(sos, x)), limit, what);
+}
+
+/* ------------------------------------------------------------------ tests */
+
+class iir_filter : public CppUnit::TestFixture
+{
+    CPPUNIT_TEST_SUITE(iir_filter);
+    CPPUNIT_TEST(orders);
+    CPPUNIT_TEST(hard_poles);
+    CPPUNIT_TEST(odd_sections);
+    CPPUNIT_TEST(segmentation);
+    CPPUNIT_TEST(lengths);
+    CPPUNIT_TEST(channels);
+    CPPUNIT_TEST(complex_data);
+    CPPUNIT_TEST(in_place);
+    CPPUNIT_TEST(state_round_trip);
+    CPPUNIT_TEST(steady_state);
+    CPPUNIT_TEST(live_sections);
+    CPPUNIT_TEST(setter_thread);
+    CPPUNIT_TEST(resonator_c100);
+    CPPUNIT_TEST(deemphasis_c101);
+    CPPUNIT_TEST(steep_butterworth_c102);
+    CPPUNIT_TEST(unstable_c104);
+    CPPUNIT_TEST(chebyshev_highpass_c105);
+    CPPUNIT_TEST(nan_recovery);
+    CPPUNIT_TEST(silence);
+    CPPUNIT_TEST(scale);
+    CPPUNIT_TEST(bad_input);
+    CPPUNIT_TEST_SUITE_END();
+
+public:
+    void orders()
+    {
+        for (int order = 1; order <= 32; ++order)
+            for (double cutoff : {0.2, 0.05})
+                for (pass kind : {pass::low, pass::high}) {
+                    const std::string name =
+                        say("order", order, "at", cutoff, kind == pass::low);
+                    compare(butterworth(order, cutoff, kind), 40000, 1e-6, name);
+                    compare(chebyshev(order, 1, cutoff, kind), 40000, 2e-5, name);
+                }
+    }
+
+    void hard_poles()
+    {
+        compare(resonator(0.9999, 0.01), 200000, 2e-5, "radius 0.9999, angle 0.01");
+        compare(resonator(0.99999, 0.5), 200000, 2e-5, "radius 0.99999");
+        compare(butterworth(4, 0.001), 200000, 2e-5, "Butterworth 4 at 0.001");
+        compare(chebyshev(32, 1, 0.2), 200000, 2e-5, "Chebyshev 32");
+        compare(butterworth(64, 0.2), 100000, 2e-5, "Butterworth 64");
+        compare({{1, 0, 0, 1, -1, 0}}, 100000, 2e-5, "integrator");
+    }
+
+    void odd_sections()
+    {
+        /* b0 = 0 everywhere in it, no poles, all zero, a0 != 1. */
+        compare({{0, 1, 0.5, 1, -0.5, 0.1}}, 9000, 1e-6, "b0 = 0");
+        compare({{0, 1, 0, 1, 0, 0}, {2, 1, 0.5, 4, -1, 0.5}}, 9000, 1e-6, "delay");
+        compare({{1, 2, 3, 1, 0, 0}, {0, 0, 1, 1, 0.5, 0}}, 9000, 1e-6, "no poles");
+        filter zero(cascade{{0, 0, 0, 1, -0.5, 0}});
+        for (float v : zero.run(noise(20000)))
+            require(v == 0, "all-zero b");
+        filter f(cascade{{0, 1, 0.5, 1, -0.5, 0.1}});
+        const floats y = f.run({1, 0, 0, 0});
+        const double expected[] = {0, 1, 1, 0.4};
+        for (int i = 0; i < 4; ++i)
+            CPPUNIT_ASSERT_DOUBLES_EQUAL(expected[i], y[i], 1e-7);
+    }
+
+    void segmentation()
+    {
+        for (const cascade& sos :
+             {butterworth(16, 0.2), butterworth(3, 0.05), resonator(0.9999, 0.01),
+              butterworth(4, 0.001), chebyshev(32, 1, 0.2)}) {
+            const floats x = noise(250000);
+            filter whole(sos), cut(sos), again(sos), ones(sos);
+            const floats y = whole.run(x), pieces = cut.run(x, ragged);
+            runner::expect_at_most(error(pieces, y), 1e-6, "ragged calls");
+            require(again.run(x, ragged) == pieces, "other bits on repeat");
+            const floats head(x.begin(), x.begin() + 3000);
+            runner::expect_at_most(error(ones.run(head, std::vector<size_t>(3000, 1)),
+                                         floats(y.begin(), y.begin() + 3000)),
+                                   1e-6, "one item a call");
+        }
+    }
+
+    void lengths()
+    {
+        const cascade sos = chebyshev(7, 0.5, 0.1);
+        for (size_t n : {0, 1, 2, 31, 127, 128, 129, 8191, 8192, 8193, 100003})
+            compare(sos, n, 1e-6, say(n, "items"));
+    }
+
+    void channels()
+    {
+        const cascade sos = butterworth(6, 0.1);
+        for (size_t channels : {2, 3, 7, 8, 9, 16, 17, 64, 2048}) {
+            const size_t items = channels > 100 ? 500 : 5000;
+            const floats x = noise(items * channels);
+            filter f(sos, channels);
+            const floats y = f.run(x, {0, 1, 2, 31, 100, 300});
+            for (size_t c = 0; c < channels; ++c) {
+                doubles expected, z(2 * sos.size());
+                reference(sos, x, channels, c, expected, z);
+                runner::expect_at_most(error(y, channels, c, expected), 1e-6,
+                                       say("channel", c, "of", channels));
+            }
+        }
+    }
+
+    void complex_data()
+    {
+        const cascade sos = chebyshev(5, 1, 0.2);
+        for (size_t channels : {1, 3, 8}) {
+            const floats x = noise(2 * channels * 30000);
+            filter f(sos, channels, true);
+            const floats y = f.run(x, ragged);
+            for (size_t c = 0; c < 2 * channels; ++c) {
+                doubles expected, z(2 * sos.size());
+                reference(sos, x, 2 * channels, c, expected, z);
+                runner::expect_at_most(error(y, 2 * channels, c, expected), 1e-6,
+                                       say("column", c));
+                const doubles state = f.state();
+                for (size_t r = 0; r < z.size(); ++r)
+                    CPPUNIT_ASSERT_DOUBLES_EQUAL(z[r], state[r * 2 * channels + c], 1e-9);
+            }
+        }
+    }
+
+    void in_place()
+    {
+        for (size_t channels : {1, 3, 20}) {
+            filter apart(butterworth(5, 0.1), channels),
+                same(butterworth(5, 0.1), channels);
+            floats x = noise(channels * 50000);
+            const floats y = apart.run(x);
+            ok(cufilter_iir_process(same.get(), x.data(), 50000, x.data()));
+            require(x == y, say("in place,", channels, "channels"));
+        }
+    }
+
+    void state_round_trip()
+    {
+        for (size_t channels : {1, 3, 16}) {
+            const cascade sos = butterworth(9, 0.05);
+            const size_t half = 20011;
+            const floats x = noise(2 * half * channels);
+            const floats first(x.begin(), x.begin() + half * channels);
+            const floats second(x.begin() + half * channels, x.end());
+            filter f(sos, channels);
+            f.run(first);
+            const doubles state = f.state();
+            filter created(sos, channels, false, state), set(sos, channels);
+            set.run(first);
+            ok(cufilter_iir_set_state(set.get(), state.data(), state.size()));
+            const floats y = f.run(second);
+            require(created.run(second) == y, "initial_state");
+            require(set.run(second) == y, "set_state");
+            ok(cufilter_iir_reset(f.get()));
+            filter fresh(sos, channels);
+            require(f.run(x) == fresh.run(x), "reset");
+            doubles z(2 * sos.size()), expected;
+            reference(sos, first, channels, 0, expected, z);
+            for (size_t r = 0; r < z.size(); ++r)
+                CPPUNIT_ASSERT_DOUBLES_EQUAL(z[r], state[r * channels], 1e-9);
+        }
+    }
+
+    void steady_state()
+    {
+        for (const cascade& sos :
+             {butterworth(8, 0.05), chebyshev(5, 1, 0.2), butterworth(4, 0.001)}) {
+            const doubles c = flat(sos);
+            doubles zi(2 * sos.size());
+            ok(cufilter_iir_steady_state(c.data(), sos.size(), zi.data()));
+            for (double& z : zi)
+                z *= 3.5;
+            filter f(sos, 1, false, zi);
+            for (float v : f.run(floats(50000, 3.5f)))
+                CPPUNIT_ASSERT_DOUBLES_EQUAL(3.5, v, 1e-6);
+        }
+        /* scipy.signal.sosfilt_zi of the section. */
+        const double sos[] = {0.25, 0.5, 0.25, 1, -0.2, 0.2};
+        double zi[2];
+        ok(cufilter_iir_steady_state(sos, 1, zi));
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(0.75, zi[0], 1e-14);
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(0.05, zi[1], 1e-14);
+    }
+
+    void live_sections()
+    {
+        const cascade before = butterworth(4, 0.05), after = butterworth(4, 0.06),
+                      longer = butterworth(9, 0.1);
+        const floats x = noise(10000);
+        filter f(before);
+        doubles z(4), y;
+        reference(before, x, 1, 0, y, z);
+        f.run(x);
+        const doubles c = flat(after), l = flat(longer);
+        ok(cufilter_iir_set_sos(f.get(), c.data(), 2, CUFILTER_IIR_KEEP));
+        reference(after, x, 1, 0, y, z);
+        runner::expect_at_most(error(f.run(x), 1, 0, y), 1e-6, "state kept");
+        ok(cufilter_iir_set_sos(f.get(), l.data(), 5, CUFILTER_IIR_RESET));
+        runner::expect_at_most(error(f.run(x), 1, 0, reference(longer, x)), 1e-6,
+                               "state reset");
+        /* A reset is not lost where another change follows before the next call. */
+        ok(cufilter_iir_set_sos(f.get(), c.data(), 2, CUFILTER_IIR_RESET));
+        ok(cufilter_iir_set_sos(f.get(), c.data(), 2, CUFILTER_IIR_KEEP));
+        runner::expect_at_most(error(f.run(x), 1, 0, reference(after, x)), 1e-6,
+                               "reset, then kept");
+    }
+
+    void setter_thread()
+    {
+        filter f(butterworth(8, 0.2));
+        const doubles c = flat(butterworth(8, 0.2));
+        std::thread setter([&] {
+            for (int i = 0; i < 2000; ++i)
+                cufilter_iir_set_sos(f.get(), c.data(), 4, CUFILTER_IIR_KEEP);
+        });
+        const floats x = noise(200000);
+        const floats y = f.run(x, std::vector<size_t>(400, 500));
+        setter.join();
+        runner::expect_at_most(error(y, 1, 0, reference(butterworth(8, 0.2), x)), 1e-6,
+                               "same sections set beside process()");
+    }
+
+    void resonator_c100()
+    {
+        filter f(cascade{{1, 0, 0, 1, -1.9755895, 0.9801}});
+        floats x(200);
+        x[0] = 1;
+        const floats y = f.run(x);
+        const double expected[] = {1, 1.97559, 2.92285, 3.83808, 4.71779};
+        for (int i = 0; i < 5; ++i)
+            CPPUNIT_ASSERT_DOUBLES_EQUAL(expected[i], y[i], 6e-6);
+        const auto peak = std::max_element(y.begin(), y.end());
+        CPPUNIT_ASSERT_EQUAL(std::ptrdiff_t(20), peak - y.begin());
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(12.0864, *peak, 6e-5);
+    }
+
+    void deemphasis_c101()
+    {
+        const cascade sos{{0.1226445, 0.1226445, 0, 1, -0.7547109, 0}};
+        filter step(sos), tone(sos);
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(1.0, step.run(floats(1000, 1)).back(), 1e-5);
+        floats x(48000);
+        for (size_t i = 0; i < x.size(); ++i)
+            x[i] = static_cast<float>(std::sin(2 * M_PI * 2122 / 48000 * double(i)));
+        const floats y = tone.run(x);
+        double power = 0;
+        for (size_t i = 24000; i < y.size(); ++i)
+            power += 2.0 * y[i] * y[i] / 24000;
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(-3.01, 10 * std::log10(power), 0.02);
+    }
+
+    void steep_butterworth_c102()
+    {
+        for (int order : {8, 10}) {
+            const cascade sos = butterworth(order, 0.01875);
+            filter f(sos);
+            CPPUNIT_ASSERT_DOUBLES_EQUAL(1.0, f.run(floats(20000, 1)).back(), 1e-6);
+            compare(sos, 100000, 1e-6, say("order", order));
+        }
+    }
+
+    void unstable_c104()
+    {
+        const cascade sos(4, resonator(1.0085, 0.0142)[0]);
+        floats x(1000);
+        x[0] = 1;
+        filter f(sos);
+        const floats y = f.run(x);
+        const doubles expected = reference(sos, x);
+        require(std::abs(expected.back()) > 1e9, "the case grows");
+        runner::expect_at_most(error(y, 1, 0, expected), 1e-6, "growth");
+        require(f.recoveries() == 0, "no recovery");
+        /* Beyond a float's range it ends in Inf and starts again, with no hang. */
+        filter fast(resonator(1.1, 0.5));
+        const floats far = fast.run(noise(20000));
+        require(std::any_of(far.begin(), far.end(),
+                            [](float v) { return !(v == v) || std::isinf(v); }),
+                "grows without bound");
+        require(fast.recoveries() > 0, "counted");
+    }
+
+    void chebyshev_highpass_c105()
+    {
+        const cascade sos = chebyshev(19, 1, 0.11, pass::high);
+        CPPUNIT_ASSERT_EQUAL(size_t(10), sos.size());
+        compare(sos, 100000, 1e-6, "order 19");
+    }
+
+    void nan_recovery()
+    {
+        const float bad[] = {std::numeric_limits<float>::quiet_NaN(),
+                             std::numeric_limits<float>::infinity()};
+        for (float value : bad)
+            for (size_t channels : {1, 3, 8, 20})
+                for (size_t where : {0, 5, 700, 20000, 99990}) {
+                    const cascade sos = butterworth(8, 0.1);
+                    const floats clean = noise(channels * 100000);
+                    floats x = clean;
+                    x[where * channels + channels - 1] = value;
+                    filter f(sos, channels), g(sos, channels);
+                    const floats y = f.run(x), expected = g.run(clean);
+                    const floats more = f.run(clean);
+                    require(f.recoveries() == 1, say(f.recoveries(), "recoveries"));
+                    for (size_t i = 0; i < y.size(); ++i) {
+                        const bool other = i % channels != channels - 1;
+                        if (other || i / channels < where)
+                            require(y[i] == expected[i] ||
+                                        std::abs(y[i] - expected[i]) < 1e-5,
+                                    "touched before or beside");
+                        if (i / channels >= where + CUFILTER_IIR_PIECE)
+                            require(std::isfinite(y[i]), "not recovered");
+                    }
+                    require(!std::isfinite(y[where * channels + channels - 1]), "seen");
+                    for (float v : more)
+                        require(std::isfinite(v), "the next call");
+                    const size_t end = more.size() - 1;
+                    CPPUNIT_ASSERT_DOUBLES_EQUAL(g.run(clean)[end], more[end], 1e-5);
+                }
+    }
+
+    void silence()
+    {
+        const cascade sos = butterworth(16, 0.2);
+        filter f(sos), loud(sos);
+        floats impulse(1 << 18), y(1 << 18);
+        impulse[0] = 1;
+        f.run(impulse);
+        const floats silent(1 << 18), x = noise(1 << 18);
+        const auto time = [&](filter& g, const floats& in) {
+            double best = 1e9;
+            for (int i = 0; i < 7; ++i) {
+                const auto from = std::chrono::steady_clock::now();
+                ok(cufilter_iir_process(g.get(), in.data(), in.size(), y.data()));
+                const std::chrono::duration<double> t =
+                    std::chrono::steady_clock::now() - from;
+                best = std::min(best, t.count());
+            }
+            return best;
+        };
+        const double busy = time(loud, x), quiet = time(f, silent);
+        runner::expect_at_most(quiet / busy, 1.5, "silence against noise");
+        for (double z : f.state())
+            require(z == 0, "the state ends at zero");
+        /* A tail that stays where floats lose their normal form. */
+        filter tail(cascade{{1e-38, 0, 0, 1, -0.999999, 0}});
+        runner::expect_at_most(time(tail, x) / time(loud, x), 1.5, "tiny outputs");
+    }
+
+    void scale()
+    {
+        const cascade sos = butterworth(8, 0.1);
+        floats x = noise(20000);
+        filter f(sos), g(sos), h(sos);
+        const floats y = f.run(x);
+        floats big = x, small = x;
+        for (size_t i = 0; i < x.size(); ++i) {
+            big[i] = std::ldexp(x[i], 100);
+            small[i] = std::ldexp(x[i], -80);
+        }
+        const floats from_big = g.run(big), from_small = h.run(small);
+        for (size_t i = 0; i < y.size(); ++i) {
+            require(std::ldexp(from_big[i], -100) == y[i], "times 2^100");
+            require(std::ldexp(from_small[i], 80) == y[i] || std::abs(y[i]) < 1e-12,
+                    "times 2^-80");
+        }
+    }
+
+    void bad_input()
+    {
+        struct cufilter_iir_config good, c;
+        double sos[12] = {1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0};
+        cufilter_iir* handle = nullptr;
+        cufilter_iir_defaults(&good);
+        good.device = CUFILTER_DEVICE_CPU;
+        good.sos = sos;
+        good.n_sections = 2;
+        const auto fails = [&](enum cufilter_status status,
+                               std::initializer_list<std::string> words) {
+            runner::expect(cufilter_iir_create(&handle, &c), status, "create");
+            runner::expect_text(words);
+            require(!handle, "no handle");
+            c = good;
+        };
+        c = good;
+        c.n_sections = 0;
+        fails(CUFILTER_ERR_INVALID, {"cufilter_iir_create", "1 .. 32", "not 0"});
+        c.n_sections = 33;
+        fails(CUFILTER_ERR_INVALID, {"1 .. 32", "not 33"});
+        c.sos = nullptr;
+        fails(CUFILTER_ERR_INVALID, {"sos must not be NULL"});
+        c.n_channels = 0;
+        fails(CUFILTER_ERR_INVALID, {"channels", "1 .. 65536", "not 0"});
+        c.n_channels = 65537;
+        fails(CUFILTER_ERR_INVALID, {"channels", "not 65537"});
+        c.complex_coefficients = 1;
+        fails(CUFILTER_ERR_UNSUPPORTED, {"complex coefficients"});
+        c.device = -3;
+        fails(CUFILTER_ERR_INVALID, {"device", "-3"});
+        sos[9] = 0;
+        fails(CUFILTER_ERR_INVALID, {"a0", "is 0", "section 1"});
+        sos[9] = 1;
+        sos[4] = NAN;
+        fails(CUFILTER_ERR_INVALID, {"finite", "a1 is nan", "section 0"});
+        sos[4] = 0;
+        double state[4] = {0, 0, INFINITY, 0};
+        c.initial_state = state;
+        fails(CUFILTER_ERR_INVALID, {"state[2] is inf"});
+        bad_calls(good, sos);
+    }
+
+private:
+    void bad_calls(const struct cufilter_iir_config& good, const double* sos)
+    {
+        cufilter_iir* handle = nullptr;
+        double state[5] = {};
+        float x[1] = {};
+        ok(cufilter_iir_create(&handle, &good));
+        const auto invalid = [](enum cufilter_status status,
+                                std::initializer_list<std::string> words) {
+            runner::expect(status, CUFILTER_ERR_INVALID, "call");
+            runner::expect_text(words);
+        };
+        invalid(cufilter_iir_process(handle, nullptr, 1, x), {"process", "NULL"});
+        invalid(cufilter_iir_process(nullptr, x, 1, x), {"process", "NULL"});
+        ok(cufilter_iir_process(handle, nullptr, 0, nullptr));
+        invalid(cufilter_iir_get_state(handle, state, 5), {"size 4", "not 5"});
+        invalid(cufilter_iir_set_state(handle, state, 3), {"size 4", "not 3"});
+        invalid(cufilter_iir_set_sos(handle, sos, 1, CUFILTER_IIR_KEEP),
+                {"set_sos", "stay 2", "not 1"});
+        invalid(cufilter_iir_set_sos(handle, sos, 1,
+                                     static_cast<enum cufilter_iir_change>(7)),
+                {"set_sos", "not 7"});
+        invalid(cufilter_iir_create(nullptr, &good), {"NULL"});
+        const double integrator[] = {1, 0, 0, 1, -1, 0};
+        double zi[2];
+        invalid(cufilter_iir_steady_state(integrator, 1, zi), {"pole at 1", "section 0"});
+        CPPUNIT_ASSERT_EQUAL(CUFILTER_DEVICE_CPU, cufilter_iir_get_device(handle));
+        CPPUNIT_ASSERT(!cufilter_iir_get_stream(handle));
+        ok(cufilter_iir_synchronize(handle));
+        char text[200];
+        cufilter_iir_describe(handle, text, sizeof text);
+        require(std::string(text).find("CPU") == 0 &&
+                    std::string(text).find("2 sections, real data, 1 channels") !=
+                        std::string::npos,
+                text);
+        cufilter_iir_destroy(handle);
+        cufilter_iir_destroy(nullptr);
+    }
+};
+
+CPPUNIT_TEST_SUITE_REGISTRATION(iir_filter);
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    for (int i = 1; i + 1 < argc; ++i)
+        if (!std::strcmp(argv[i], "--device") && std::strcmp(argv[i + 1], "cpu")) {
+            std::printf("skipped: there is no IIR filter for GPUs yet\n");
+            return 77;
+        }
+    return runner::run(argc, argv);
+}
