@@ -52,15 +52,52 @@ enum cufilter_status iir_sections_make(struct iir_sections* sections, const doub
 /* The largest |pole|. */
 double iir_largest_pole(const struct iir_sections* sections);
 
-/* ---------------------------------------------------------------- CPU kernels
+/* ---------------------------------------------------------------- CPU kernels */
+
+#define IIR_LANES 8
+#define IIR_SHORTEST_BLOCK ((size_t)16)
+#define IIR_BLOCK_SIZES 9
+#define IIR_LONGEST_BLOCK (IIR_SHORTEST_BLOCK << (IIR_BLOCK_SIZES - 1))
+
+/* The columns kernel takes `sections` as they are. A single column is cut into IIR_LANES
+ * blocks of L items that run side by side, with sections scaled so that b0 = 1 (`unit`)
+ * where none is 0: y of section i is scale[i] times that of the scaled sections, and so
+ * is its state. With B the scaled state after an impulse and A^j what j items make of a
+ * state, the state at the end of a block is
  *
- * Each for one instruction set, the best one chosen at the first use. z1 of section s and
+ *     A^L (state at its start) + sum_i A^(L-1-i) B x[i] */
+struct iir_cpu_plan {
+    struct iir_sections sections, scaled;
+    bool unit;
+    double scale[CUFILTER_IIR_MAX_SECTIONS];
+    size_t longest;  /* L is at most this; 0: blocks would leave the range of a double */
+    size_t row;      /* 2 n, rounded up to 4 */
+    size_t reach;    /* A^j B is nothing for j >= reach */
+    double* impulse; /* [longest][row]: A^j B */
+    double* power[IIR_BLOCK_SIZES]; /* A^L for L = IIR_SHORTEST_BLOCK << i: [2 n][2 n] */
+};
+
+/* State below this is gone: far under a float's range, far above where a double loses its
+ * normal form. */
+#define IIR_TINY 1e-200
+
+/* Zeroes tiny values of a column's state, and all of it where one is not finite; returns
+ * 1 then, else 0. */
+size_t iir_tend_column(double* z, size_t rows, size_t pitch);
+
+/* Each for one instruction set, the best one chosen at the first use. z1 of section s and
  * column c lies at z[2 s pitch + c], z2 at z[(2 s + 1) pitch + c]; x and y have a row of
  * `pitch` columns for each item. */
 
-/* Columns in vector lanes, n_columns of them. */
-void iir_cpu_columns(const struct iir_sections* sections, const float* x, float* y,
-                     size_t n, size_t pitch, size_t n_columns, double* z);
+/* IIR_LANES columns. */
+void iir_cpu_columns(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
+                     size_t pitch, double* z);
+/* One column. Returns how often its state was not finite and set to zero. */
+size_t iir_cpu_column(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
+                      size_t pitch, double* z);
+/* The scaled sections' state in lanes, z[2 n][IIR_LANES], after n items of `x`, then 0.
+ */
+void iir_cpu_ring(const struct iir_cpu_plan* plan, double* z, double x, size_t n);
 const char* iir_cpu_target(void);
 
 CUFILTER_EXTERN_C_END
