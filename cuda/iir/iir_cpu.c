@@ -127,7 +127,7 @@ static void ring_states(struct iir_cpu_plan* plan)
         for (size_t l = 0; l < IIR_LANES && k + l < rows; ++l)
             z[(k + l) * IIR_LANES + l] = 1;
         for (size_t i = 0, at = 0; i < IIR_BLOCK_SIZES; ++i) {
-            const size_t L = IIR_SHORTEST_BLOCK << i;
+            const size_t L = iir_block_sizes[i];
             iir_cpu_ring(plan, z, 0, L - at);
             at = L;
             for (size_t r = 0; r < rows; ++r)
@@ -150,11 +150,11 @@ static void limit_blocks(struct iir_cpu_plan* plan)
 {
     const size_t rows = 2 * plan->scaled.n;
     for (size_t i = 0; i < IIR_BLOCK_SIZES; ++i) {
-        const size_t L = IIR_SHORTEST_BLOCK << i;
+        const size_t L = iir_block_sizes[i];
         if (!bounded(plan->power[i], rows * rows) ||
             !bounded(plan->impulse, L * plan->row))
             return;
-        plan->longest = L;
+        plan->n_sizes = i + 1;
     }
 }
 

@@ -317,18 +317,11 @@ INLINE size_t column(const struct iir_cpu_plan* plan, const float* x, float* y, 
                      size_t pitch, double* z, const size_t group)
 {
     size_t done = 0, recoveries = 0;
-    size_t L = plan->longest, size = 0;
-    while (L && IIR_SHORTEST_BLOCK << size < L)
-        ++size;
-    while (L >= IIR_SHORTEST_BLOCK) {
-        if (n - done < LANES * L) {
-            L /= 2;
-            --size;
-            continue;
-        }
-        recoveries += blocks(plan, x + done * pitch, y + done * pitch, L,
-                             plan->power[size], pitch, z, group);
-        done += LANES * L;
+    for (size_t size = plan->n_sizes; size-- > 0;) {
+        const size_t L = iir_block_sizes[size];
+        for (; n - done >= LANES * L; done += LANES * L)
+            recoveries += blocks(plan, x + done * pitch, y + done * pitch, L,
+                                 plan->power[size], pitch, z, group);
     }
     while (done < n) {
         const size_t count =

@@ -55,9 +55,12 @@ double iir_largest_pole(const struct iir_sections* sections);
 /* ---------------------------------------------------------------- CPU kernels */
 
 #define IIR_LANES 8
-#define IIR_SHORTEST_BLOCK ((size_t)16)
 #define IIR_BLOCK_SIZES 9
-#define IIR_LONGEST_BLOCK (IIR_SHORTEST_BLOCK << (IIR_BLOCK_SIZES - 1))
+#define IIR_LONGEST_BLOCK ((size_t)4032)
+/* Up to 64 a power of two, then multiples of 64; the long ones keep away from powers of
+ * two, which would put all blocks into the same few sets of a cache. */
+static const size_t iir_block_sizes[IIR_BLOCK_SIZES] = {
+    16, 32, 64, 128, 256, 512, 960, 1984, IIR_LONGEST_BLOCK};
 
 /* The columns kernel takes `sections` as they are. A single column is cut into IIR_LANES
  * blocks of L items that run side by side, with sections scaled so that b0 = 1 (`unit`)
@@ -70,11 +73,11 @@ struct iir_cpu_plan {
     struct iir_sections sections, scaled;
     bool unit;
     double scale[CUFILTER_IIR_MAX_SECTIONS];
-    size_t longest;  /* L is at most this; 0: blocks would leave the range of a double */
-    size_t row;      /* 2 n, rounded up to 4 */
-    size_t reach;    /* A^j B is nothing for j >= reach */
-    double* impulse; /* [longest][row]: A^j B */
-    double* power[IIR_BLOCK_SIZES]; /* A^L for L = IIR_SHORTEST_BLOCK << i: [2 n][2 n] */
+    size_t n_sizes;                 /* block sizes that keep to the range of a double */
+    size_t row;                     /* 2 n, rounded up to 4 */
+    size_t reach;                   /* A^j B is nothing for j >= reach */
+    double* impulse;                /* [IIR_LONGEST_BLOCK][row]: A^j B */
+    double* power[IIR_BLOCK_SIZES]; /* A^L for each block size: [2 n][2 n] */
 };
 
 /* State below this is gone: far under a float's range, far above where a double loses its
