@@ -4,6 +4,7 @@
 #define CUFILTER_CUFILTER_H
 
 #include <cufilter/device.h>
+#include <cufilter/dwt.h>
 #include <cufilter/fir.h>
 #include <cufilter/iir.h>
 #include <cufilter/pfb.h>

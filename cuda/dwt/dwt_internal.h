@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of the wavelet transform share. Not installed. */
+#ifndef CUFILTER_DWT_INTERNAL_H
+#define CUFILTER_DWT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <cufilter/dwt.h>
+#include "../core/core.h"
+
+CUFILTER_EXTERN_C_BEGIN
+
+/* An item outside of 0 .. n-1 is scale x[index] + first x[0] + last x[n-1]. */
+struct dwt_term {
+    size_t index;
+    double scale, first, last;
+};
+
+/* One axis of one level. Output o of the analysis has the window of F items that begins
+ * at 2 o + start; it lies within the signal for o in [inner_begin, inner_end), which is
+ * [n_coefs, n_coefs) where that never happens. */
+struct dwt_axis {
+    size_t n, n_coefs;
+    ptrdiff_t start;
+    size_t inner_begin, inner_end;
+    size_t n_left, n_right;
+    struct dwt_term *left, *right; /* of items -1-i and n+i */
+
+    /* Synthesis: pair q gives items 2 q - skip and the next from the F/2 coefficients
+     * that begin at pair_start + q, periodic with n_coefs. */
+    ptrdiff_t pair_start;
+    size_t skip; /* 0 or 1 */
+    size_t n_pairs;
+};
+
+enum cufilter_status dwt_axis_init(struct dwt_axis* axis, size_t n, size_t filter_length,
+                                   enum cufilter_dwt_mode mode);
+void dwt_axis_free(struct dwt_axis* axis);
+
+/* Everything about a transform, checked. Axes of level l (1 ..) are at [l-1]. */
+struct dwt_spec {
+    enum cufilter_dwt_type type;
+    enum cufilter_dwt_mode mode;
+    int rank, levels;
+    size_t rows, cols, filter_length;
+    double *dec_lo, *dec_hi, *rec_lo, *rec_hi;
+    struct dwt_axis horizontal[CUFILTER_DWT_MAX_LEVELS];
+    struct dwt_axis vertical[CUFILTER_DWT_MAX_LEVELS]; /* rank 2 */
+    size_t n_coefs;
+    size_t detail[CUFILTER_DWT_MAX_LEVELS]; /* offset of the level's first detail band */
+    size_t approximation;                   /* coefficients of A */
+};
+
+struct dwt_backend {
+    enum cufilter_status (*create)(void** self, const struct dwt_spec* spec);
+    void (*destroy)(void* self);
+    enum cufilter_status (*forward)(void* self, const void* data, size_t pitch,
+                                    void* coefs, size_t coef_pitch);
+    enum cufilter_status (*inverse)(void* self, const void* coefs, size_t coef_pitch,
+                                    void* data, size_t pitch);
+};
+extern const struct dwt_backend dwt_backend_cpu;
+
+/* out_a[i] = sum_k a[k] rows[k][i], out_b with b, i < n; outputs overlap no row. And
+ * x[2i], x[2i+1] to and from two arrays. */
+#define DWT_DECLARE_KERNELS(real, suffix)                                                \
+    struct dwt_kernels_##suffix {                                                        \
+        void (*combine)(const real* const* rows, size_t n_rows, const real* a,           \
+                        const real* b, size_t n, real* out_a, real* out_b);              \
+        void (*split)(const real* x, size_t n, real* even, real* odd);                   \
+        void (*join)(const real* even, const real* odd, size_t n, real* x);              \
+    };                                                                                   \
+    const struct dwt_kernels_##suffix* dwt_kernels_choose_##suffix(void)
+DWT_DECLARE_KERNELS(float, f32);
+DWT_DECLARE_KERNELS(double, f64);
+
+CUFILTER_EXTERN_C_END
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Wavelets by name: the tables' low-pass filters and the high-pass filters that belong to
+ * them. */
+#include "dwt_internal.h"
+
+#include <string.h>
+
+struct table_row {
+    const char* name;
+    size_t length;
+    const double *dec_lo, *rec_lo; /* dec_lo NULL: orthogonal, rec_lo reversed */
+};
+
+#include "dwt_tables.inc"
+
+#define N_TABLE (sizeof table / sizeof *table)
+#define N_BIOR ((size_t)15) /* the table's last rows; each is an rbio too */
+
+static const char* const rbio_names[N_BIOR] = {"rbio1.1", "rbio1.3", "rbio1.5", "rbio2.2",
+                                               "rbio2.4", "rbio2.6", "rbio2.8", "rbio3.1",
+                                               "rbio3.3", "rbio3.5", "rbio3.7", "rbio3.9",
+                                               "rbio4.4", "rbio5.5", "rbio6.8"};
+
+size_t cufilter_dwt_wavelet_count(void)
+{
+    return 1 + N_TABLE + N_BIOR;
+}
+
+const char* cufilter_dwt_wavelet_name(size_t index)
+{
+    if (index == 0)
+        return "haar";
+    if (index <= N_TABLE)
+        return table[index - 1].name;
+    return index <= N_TABLE + N_BIOR ? rbio_names[index - 1 - N_TABLE] : NULL;
+}
+
+static const struct table_row* find(const char* name, bool* reversed)
+{
+    *reversed = false;
+    if (strcmp(name, "haar") == 0)
+        name = "db1";
+    if (strncmp(name, "rbio", 4) == 0) {
+        *reversed = true;
+        for (size_t i = 0; i < N_BIOR; ++i)
+            if (strcmp(name, rbio_names[i]) == 0)
+                return &table[N_TABLE - N_BIOR + i];
+        return NULL;
+    }
+    for (size_t i = 0; i < N_TABLE; ++i)
+        if (strcmp(name, table[i].name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+static enum cufilter_status unknown(const char* name)
+{
+    if (strcmp(name, "dmey") == 0)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "cufilter_dwt_wavelet: dmey is a table without a definition "
+                             "to compute it from and is not included; give its filters "
+                             "as a bank of your own");
+    return cufilter_fail(CUFILTER_ERR_INVALID,
+                         "cufilter_dwt_wavelet: name must be haar, db1 .. db38, sym2 .. "
+                         "sym20, coif1 .. coif17, bior1.1 .. bior6.8 or rbio1.1 .. "
+                         "rbio6.8, not \"%s\"",
+                         name);
+}
+
+enum cufilter_status cufilter_dwt_wavelet(const char* name, size_t* length,
+                                          double* dec_lo, double* dec_hi, double* rec_lo,
+                                          double* rec_hi, size_t capacity)
+{
+    if (!name || !length)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "cufilter_dwt_wavelet: %s must not be NULL",
+                             name ? "length" : "name");
+    bool reversed;
+    const struct table_row* const row = find(name, &reversed);
+    if (!row)
+        return unknown(name);
+    const size_t n = *length = row->length;
+    if ((dec_lo || dec_hi || rec_lo || rec_hi) && capacity < n)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "cufilter_dwt_wavelet: capacity must be at least the %zu "
+                             "taps of %s, not %zu",
+                             n, name, capacity);
+    for (size_t i = 0; i < n; ++i) {
+        const double sign = i % 2 ? -1 : 1;
+        double dec = row->dec_lo ? row->dec_lo[i] : row->rec_lo[n - 1 - i];
+        double rec = row->rec_lo[i];
+        if (reversed) {
+            dec = row->rec_lo[n - 1 - i];
+            rec = row->dec_lo ? row->dec_lo[n - 1 - i] : row->rec_lo[i];
+        }
+        if (dec_lo)
+            dec_lo[i] = dec;
+        if (rec_lo)
+            rec_lo[i] = rec;
+        if (dec_hi)
+            dec_hi[i] = -sign * rec;
+        if (rec_hi)
+            rec_hi[i] = sign * dec;
+    }
+    return CUFILTER_OK;
+}
