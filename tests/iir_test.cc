@@ -173,6 +173,39 @@ floats noise(size_t n, unsigned seed = 1)
     return x;
 }
 
+/* b or a of the whole cascade, from the quadratics at `offset`. */
+doubles multiply(const cascade& sos, size_t offset)
+{
+    std::vector<long double> p{1};
+    for (const section& s : sos) {
+        std::vector<long double> next(p.size() + 2);
+        for (size_t i = 0; i < p.size(); ++i)
+            for (size_t k = 0; k < 3; ++k)
+                next[i + k] += p[i] * s[offset + k];
+        p = next;
+    }
+    while (p.size() > 1 && p.back() == 0)
+        p.pop_back();
+    return doubles(p.begin(), p.end());
+}
+
+struct factored {
+    cascade sos;
+    unsigned flags;
+};
+
+factored factor_of(const doubles& b, const doubles& a)
+{
+    factored f{cascade(CUFILTER_IIR_MAX_SECTIONS), 99};
+    size_t n = 0;
+    ok(cufilter_iir_factor(b.data(), b.size(), a.data(), a.size(), f.sos[0].data(), &n,
+                           &f.flags));
+    f.sos.resize(n);
+    return f;
+}
+
+std::string logged;
+
 /* ------------------------------------------------------------------ handles */
 
 class filter
@@ -270,6 +303,8 @@ class iir_filter : public CppUnit::TestFixture
     CPPUNIT_TEST(nan_recovery);
     CPPUNIT_TEST(silence);
     CPPUNIT_TEST(scale);
+    CPPUNIT_TEST(factor);
+    CPPUNIT_TEST(factor_warns);
     CPPUNIT_TEST(bad_input);
     CPPUNIT_TEST_SUITE_END();
 
@@ -613,6 +648,66 @@ public:
             require(std::ldexp(from_small[i], 80) == y[i] || std::abs(y[i]) < 1e-12,
                     "times 2^-80");
         }
+    }
+
+    void factor()
+    {
+        const cascade delayed{{0, 1, 0.5, 1, -0.5, 0.1}, {0, 0, 2, 1, 0.5, 0}};
+        const std::vector<cascade> designs = {
+            butterworth(1, 0.2),        butterworth(2, 0.2),
+            butterworth(8, 0.2),        butterworth(12, 0.3),
+            chebyshev(7, 1, 0.4),       chebyshev(6, 0.5, 0.2, pass::high),
+            resonator(0.99, 0.5),       delayed,
+            {{1, -0.5, 0.06, 1, 0, 0}}, {{2, 1, 0, 4, -4, 1}},
+            {{3, 0, 0, 1, 0, 0}},       {{1, 2, 3, 1, 0.5, 0.25}, {1, 0, -1, 1, 0, 0.81}},
+        };
+        const floats x = noise(20000);
+        for (const cascade& sos : designs) {
+            const doubles b = multiply(sos, 0), a = multiply(sos, 3);
+            const factored f = factor_of(b, a);
+            const std::string what = say("order", a.size() - 1, b.size() - 1);
+            CPPUNIT_ASSERT_EQUAL_MESSAGE(what, 0u, f.flags);
+            require(f.sos.size() <= std::max(a.size(), b.size()) / 2 + 1, what);
+            filter g(f.sos);
+            runner::expect_at_most(error(g.run(x), 1, 0, reference(sos, x)), 1e-6, what);
+        }
+        const factored silent = factor_of({0, 0, 0}, {1, -0.5});
+        filter g(silent.sos);
+        for (float v : g.run(x))
+            require(v == 0, "all-zero b");
+    }
+
+    void factor_warns()
+    {
+        cufilter_set_log(
+            [](enum cufilter_log_level, const char* text) { logged += text; });
+        const auto flags = [](const cascade& sos) {
+            logged.clear();
+            return factor_of(multiply(sos, 0), multiply(sos, 3)).flags;
+        };
+        CPPUNIT_ASSERT_EQUAL(CUFILTER_IIR_UNSTABLE, flags(resonator(1.001, 0.5)));
+        require(logged.find("1.001") != std::string::npos, logged);
+        CPPUNIT_ASSERT_EQUAL(CUFILTER_IIR_UNSTABLE, flags({{1, 0, 0, 1, -1, 0}}));
+        for (const cascade& sos : {butterworth(16, 0.05), butterworth(32, 0.2)}) {
+            require(flags(sos) & CUFILTER_IIR_INEXACT, "information is lost");
+            require(logged.find("design in sections") != std::string::npos, logged);
+        }
+        logged.clear();
+        filter f(resonator(1.1, 0.5));
+        require(logged.find("radius 1.1") != std::string::npos, logged);
+        cufilter_set_log(nullptr);
+        double sos[6];
+        size_t n;
+        const double b[] = {1}, a[] = {0, 1}, bad[] = {1, NAN};
+        runner::expect(cufilter_iir_factor(b, 1, a, 2, sos, &n, nullptr),
+                       CUFILTER_ERR_INVALID, "a[0]");
+        runner::expect_text({"cufilter_iir_factor", "a[0]", "is 0"});
+        runner::expect(cufilter_iir_factor(b, 66, a, 2, sos, &n, nullptr),
+                       CUFILTER_ERR_INVALID, "too long");
+        runner::expect_text({"b must have 1 .. 65", "not 66"});
+        runner::expect(cufilter_iir_factor(b, 1, bad, 2, sos, &n, nullptr),
+                       CUFILTER_ERR_INVALID, "NaN");
+        runner::expect_text({"a[1] is nan"});
     }
 
     void bad_input()

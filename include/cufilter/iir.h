@@ -122,6 +122,19 @@ CUFILTER_C_API int cufilter_iir_describe(cufilter_iir* iir, char* text, size_t s
 CUFILTER_C_API enum cufilter_status
 cufilter_iir_steady_state(const double* sos, size_t n_sections, double* zi);
 
+/* What cufilter_iir_factor() has to tell of its result. */
+#define CUFILTER_IIR_UNSTABLE 1u /* a pole is on or outside the unit circle */
+#define CUFILTER_IIR_INEXACT 2u  /* (b, a) has lost what its sections are, see docs */
+
+/* Sections of sum b[k] z^-k / sum a[k] z^-k, scipy's signs: sos[MAX_SECTIONS][6] and
+ * n_sections are written, flags (NULL is legal) too, and each flag is logged. n_b and n_a
+ * are 1 .. 65, a[0] is not 0. Pairs of poles take the zeros nearest to them; those
+ * nearest to the unit circle come last; the gain is in the first section. */
+CUFILTER_C_API enum cufilter_status cufilter_iir_factor(const double* b, size_t n_b,
+                                                        const double* a, size_t n_a,
+                                                        double* sos, size_t* n_sections,
+                                                        unsigned* flags);
+
 CUFILTER_EXTERN_C_END
 
 #endif
