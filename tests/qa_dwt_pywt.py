@@ -164,7 +164,7 @@ def largest(x, wavelet, mode, level):
     most = 1.0
     for _ in range(level):
         most = max(most, np.abs(pywt.pad(x, wavelet.dec_len, mode)).max())
-        x = pywt.dwt2(x, wavelet, mode)[0] if x.ndim == 2 else pywt.dwt(x, wavelet, mode)[0]
+        x = (pywt.dwt2 if x.ndim == 2 else pywt.dwt)(x, wavelet, mode)[0]
     return most
 
 
