@@ -125,6 +125,7 @@ class dwt_test : public CppUnit::TestFixture
     CPPUNIT_TEST(test_shapes);
     CPPUNIT_TEST(test_custom_bank);
     CPPUNIT_TEST(test_pitch);
+    CPPUNIT_TEST(test_complex);
     CPPUNIT_TEST(test_levels);
     CPPUNIT_TEST(test_threshold);
     CPPUNIT_TEST(test_bad_config);
@@ -326,6 +327,48 @@ public:
         }
     }
 
+    /* Complex data are two real transforms, to the bit; thresholds take the magnitude. */
+    void test_complex()
+    {
+        const size_t rows = 3, cols = 37, n = rows * cols, pitch = 41;
+        for (int rank : {1, 2}) {
+            auto config =
+                config_of<float>("bior2.4", CUFILTER_DWT_REFLECT, rank, rows, cols, 2);
+            const handle real = make(config);
+            config.type = CUFILTER_DWT_C64;
+            const handle d = make(config);
+            const size_t signals = rank == 1 ? rows : 1;
+            std::vector<float> z(2 * rows * pitch, NAN), back(2 * rows * pitch, 7777),
+                c[2];
+            for (size_t part = 0; part < 2; ++part) {
+                const std::vector<float> x = noise<float>(rng, n);
+                for (size_t i = 0; i < n; ++i)
+                    z[2 * (i / cols * pitch + i % cols) + part] = x[i];
+                c[part] = forward(real.get(), x, signals);
+            }
+            std::vector<float> both(2 * c[0].size(), NAN);
+            runner::expect(cufilter_dwt_forward(d.get(), z.data(), pitch, both.data(), 0),
+                           CUFILTER_OK, "forward");
+            for (size_t i = 0; i < both.size(); ++i)
+                CPPUNIT_ASSERT_EQUAL(c[i % 2][i / 2], both[i]);
+            runner::expect(
+                cufilter_dwt_inverse(d.get(), both.data(), 0, back.data(), pitch),
+                CUFILTER_OK, "inverse");
+            for (size_t i = 0; i < z.size(); ++i)
+                if (i % (2 * pitch) < 2 * cols)
+                    CPPUNIT_ASSERT_DOUBLES_EQUAL(z[i], back[i], 5e-6);
+                else
+                    CPPUNIT_ASSERT_EQUAL(7777.f, back[i]);
+        }
+        float z[] = {3, 4, 0.3f, -0.4f, 0, 0};
+        runner::expect(
+            cufilter_dwt_threshold(CUFILTER_DWT_SOFT, 1, CUFILTER_DWT_C64, z, z, 3),
+            CUFILTER_OK, "threshold");
+        const float expected[] = {2.4f, 3.2f, 0, 0, 0, 0};
+        for (size_t i = 0; i < 6; ++i)
+            CPPUNIT_ASSERT_DOUBLES_EQUAL(expected[i], z[i], 1e-6);
+    }
+
     void test_levels()
     {
         const std::vector<double> x = noise<double>(rng, 48);
@@ -414,7 +457,6 @@ public:
               {"type", "not 5"});
         fails(invalid, [](config& c) { c.device = -7; }, {"device", "not -7"});
         fails(unsupported, [](config& c) { c.device = 0; }, {"GPU", "not 0"});
-        fails(unsupported, [](config& c) { c.type = CUFILTER_DWT_C64; }, {"complex"});
         fails(invalid, [](config& c) { c.wavelet = "db39"; }, {"name", "\"db39\""});
         fails(invalid, [](config& c) { c.wavelet = ""; }, {"name", "\"\""});
         fails(unsupported, [](config& c) { c.wavelet = "dmey"; },

@@ -20,6 +20,8 @@ struct cufilter_dwt {
     void* self;
 };
 
+static const char* const type_names[] = {"float32", "float64", "complex64"};
+
 static const char* const mode_names[] = {"zero",     "constant",      "symmetric",
                                          "periodic", "smooth",        "periodization",
                                          "reflect",  "antisymmetric", "antireflect"};
@@ -42,14 +44,10 @@ void cufilter_dwt_defaults(struct cufilter_dwt_config* config, const char* wavel
 
 static enum cufilter_status check_type(enum cufilter_dwt_type type, const char* where)
 {
-    if (type == CUFILTER_DWT_C64)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: complex data are not supported: transform real and "
-                             "imaginary part each",
-                             where);
-    if (type != CUFILTER_DWT_F32 && type != CUFILTER_DWT_F64)
-        return cufilter_fail(CUFILTER_ERR_INVALID, "%s: type must be F32 or F64, not %d",
-                             where, (int)type);
+    if ((int)type < CUFILTER_DWT_F32 || (int)type > CUFILTER_DWT_C64)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: type must be F32, F64 or C64, not %d", where,
+                             (int)type);
     return CUFILTER_OK;
 }
 
@@ -286,9 +284,8 @@ int cufilter_dwt_describe(const cufilter_dwt* dwt, char* text, size_t size)
 {
     const struct dwt_spec* const s = &dwt->spec;
     return snprintf(text, size, "CPU: %s (%zu taps), %s, %s, %d levels, %zu %s %zu",
-                    dwt->name, s->filter_length, mode_names[s->mode],
-                    s->type == CUFILTER_DWT_F64 ? "float64" : "float32", s->levels,
-                    s->rows, s->rank == 2 ? "by" : "signals of", s->cols);
+                    dwt->name, s->filter_length, mode_names[s->mode], type_names[s->type],
+                    s->levels, s->rows, s->rank == 2 ? "by" : "signals of", s->cols);
 }
 
 /* ------------------------------------------------------------------ transform */
@@ -320,7 +317,7 @@ static enum cufilter_status check_call(const cufilter_dwt* dwt, const void* data
                              "%s: coef_pitch must be 0 or at least the %zu coefficients, "
                              "not %zu",
                              where, s->n_coefs, *coef_pitch);
-    const size_t item = s->type == CUFILTER_DWT_F64 ? 8 : 4;
+    const size_t item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
     const size_t coef_rows = s->rank == 2 ? 1 : s->rows;
     const uintptr_t d = (uintptr_t)data, c = (uintptr_t)coefs;
     const uintptr_t d_end = d + ((s->rows - 1) * *pitch + s->cols) * item;
@@ -351,14 +348,14 @@ enum cufilter_status cufilter_dwt_inverse(cufilter_dwt* dwt, const void* coefs,
 
 /* ------------------------------------------------------------------ thresholds */
 
-static double threshold(enum cufilter_dwt_threshold_kind kind, double t, double x)
+/* What an item of this magnitude is multiplied by. */
+static double gain(enum cufilter_dwt_threshold_kind kind, double t, double size)
 {
-    const double size = fabs(x);
     if (size < t)
         return 0;
     if (kind == CUFILTER_DWT_HARD || size == 0)
-        return x;
-    return kind == CUFILTER_DWT_SOFT ? x - copysign(t, x) : x - t / x * t;
+        return 1;
+    return kind == CUFILTER_DWT_SOFT ? 1 - t / size : 1 - t / size * (t / size);
 }
 
 enum cufilter_status cufilter_dwt_threshold(enum cufilter_dwt_threshold_kind kind,
@@ -378,10 +375,18 @@ enum cufilter_status cufilter_dwt_threshold(enum cufilter_dwt_threshold_kind kin
     if (n && (!in || !out))
         return cufilter_fail(CUFILTER_ERR_INVALID, "%s: %s must not be NULL with n %zu",
                              where, in ? "out" : "in", n);
-    for (size_t i = 0; i < n; ++i)
-        if (type == CUFILTER_DWT_F32)
-            ((float*)out)[i] = (float)threshold(kind, value, ((const float*)in)[i]);
-        else
-            ((double*)out)[i] = threshold(kind, value, ((const double*)in)[i]);
+    for (size_t i = 0; i < n; ++i) {
+        if (type == CUFILTER_DWT_F64) {
+            const double x = ((const double*)in)[i];
+            ((double*)out)[i] = x * gain(kind, value, fabs(x));
+            continue;
+        }
+        const size_t parts = type == CUFILTER_DWT_C64 ? 2 : 1;
+        const float* const x = (const float*)in + parts * i;
+        const double g =
+            gain(kind, value, parts == 2 ? hypot(x[0], x[1]) : fabs((double)x[0]));
+        for (size_t k = 0; k < parts; ++k)
+            ((float*)out)[parts * i + k] = (float)(x[k] * g);
+    }
     return CUFILTER_OK;
 }

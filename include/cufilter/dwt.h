@@ -46,7 +46,7 @@ enum cufilter_dwt_mode {
 enum cufilter_dwt_type {
     CUFILTER_DWT_F32,
     CUFILTER_DWT_F64,
-    CUFILTER_DWT_C64 /* complex float: not there yet, UNSUPPORTED */
+    CUFILTER_DWT_C64 /* complex float (re, im) */
 };
 
 /* ------------------------------------------------------------------ wavelets */
@@ -114,7 +114,7 @@ CUFILTER_C_API void cufilter_dwt_defaults(struct cufilter_dwt_config* config,
                                           const char* wavelet, int rank, size_t rows,
                                           size_t cols);
 
-/* INVALID for a broken rule, UNSUPPORTED for a GPU or complex data. Filters are copied.
+/* INVALID for a broken rule, UNSUPPORTED for a GPU. Filters are copied.
  */
 CUFILTER_C_API enum cufilter_status
 cufilter_dwt_create(cufilter_dwt** dwt, const struct cufilter_dwt_config* config);
@@ -156,7 +156,8 @@ enum cufilter_dwt_threshold_kind {
     CUFILTER_DWT_GARROTE /* x max(0, 1 - t^2/x^2) */
 };
 
-/* out[i] = threshold of in[i], i < n, t = value >= 0; in place where out is in. */
+/* out[i] = threshold of in[i], i < n, t = value >= 0; in place where out is in. |x| of
+ * complex items is their magnitude. */
 CUFILTER_C_API enum cufilter_status
 cufilter_dwt_threshold(enum cufilter_dwt_threshold_kind kind, double value,
                        enum cufilter_dwt_type type, const void* in, void* out, size_t n);
