@@ -113,7 +113,7 @@ static void ring_impulse(struct iir_cpu_plan* plan)
     for (; plan->reach > 0; --plan->reach) {
         const double* const row = plan->impulse + (plan->reach - 1) * plan->row;
         for (size_t r = 0; r < rows; ++r)
-            if (!(fabs(row[r]) <= 0x1p-60 * peak[r]))
+            if (!(fabs(row[r]) <= 0x1p-53 * peak[r]))
                 return;
     }
 }
@@ -132,7 +132,7 @@ static void ring_states(struct iir_cpu_plan* plan)
             at = L;
             for (size_t r = 0; r < rows; ++r)
                 for (size_t l = 0; l < IIR_LANES && k + l < rows; ++l)
-                    plan->power[i][r * rows + k + l] = z[r * IIR_LANES + l];
+                    plan->power[i][(k + l) * plan->power_row + r] = z[r * IIR_LANES + l];
         }
     }
 }
@@ -151,7 +151,7 @@ static void limit_blocks(struct iir_cpu_plan* plan)
     const size_t rows = 2 * plan->scaled.n;
     for (size_t i = 0; i < IIR_BLOCK_SIZES; ++i) {
         const size_t L = iir_block_sizes[i];
-        if (!bounded(plan->power[i], rows * rows) ||
+        if (!bounded(plan->power[i], rows * plan->power_row) ||
             !bounded(plan->impulse, L * plan->row))
             return;
         plan->n_sizes = i + 1;
@@ -181,13 +181,15 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     plan->sections = *sections;
     plan->row = (rows + 3) / 4 * 4;
     plan->impulse = cufilter_alloc(IIR_LONGEST_BLOCK * plan->row * sizeof *plan->impulse);
-    plan->power[0] = cufilter_alloc(IIR_BLOCK_SIZES * rows * rows * sizeof(double));
+    plan->power_row = (rows + IIR_LANES - 1) / IIR_LANES * IIR_LANES;
+    const size_t power = rows * plan->power_row;
+    plan->power[0] = cufilter_alloc(IIR_BLOCK_SIZES * power * sizeof(double));
     if (!plan->impulse || !plan->power[0]) {
         cpu_free_plan(plan);
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     }
     for (size_t i = 1; i < IIR_BLOCK_SIZES; ++i)
-        plan->power[i] = plan->power[0] + i * rows * rows;
+        plan->power[i] = plan->power[0] + i * power;
     const unsigned mode = flush_begin();
     scale_sections(plan);
     ring_impulse(plan);
@@ -226,16 +228,16 @@ static enum cufilter_status cpu_process(void* self, void* plan, const float* x, 
 {
     struct cpu* const c = self;
     const struct iir_cpu_plan* const p = plan;
-    const size_t width = c->width, piece = piece_items(width), rows = 2 * p->sections.n;
+    const size_t width = c->width, piece = piece_items(width);
     const size_t whole = width / IIR_LANES * IIR_LANES;
     const unsigned mode = flush_begin();
     for (size_t i = 0; i < n && whole; i += piece) {
         const size_t count = n - i < piece ? n - i : piece;
-        for (size_t k = 0; k < whole; k += IIR_LANES) {
-            iir_cpu_columns(p, x + i * width + k, y + i * width + k, count, width,
-                            c->z + k);
-            for (size_t l = 0; l < IIR_LANES; ++l)
-                c->recoveries += iir_tend_column(c->z + k + l, rows, width);
+        for (size_t k = 0; k < whole;) {
+            const size_t columns = whole - k < 2 * IIR_LANES ? IIR_LANES : 2 * IIR_LANES;
+            c->recoveries += iir_cpu_columns(p, x + i * width + k, y + i * width + k,
+                                             count, width, columns, c->z + k);
+            k += columns;
         }
     }
     for (size_t k = whole; k < width; ++k)

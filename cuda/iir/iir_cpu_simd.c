@@ -15,6 +15,7 @@ typedef double lanes __attribute__((vector_size(8 * LANES)));
 typedef float items __attribute__((vector_size(4 * LANES)));
 typedef float loose __attribute__((vector_size(4 * LANES), aligned(4)));
 typedef double loose_lanes __attribute__((vector_size(8 * LANES), aligned(8)));
+typedef int64_t masks __attribute__((vector_size(8 * LANES)));
 typedef int32_t picks __attribute__((vector_size(4 * LANES)));
 
 #define INLINE static inline __attribute__((always_inline))
@@ -74,24 +75,57 @@ INLINE void scaled_cascade(const struct iir_cpu_plan* plan, lanes* v, size_t n, 
 
 /* ------------------------------------------------------------------ columns in lanes */
 
-INLINE void columns(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
-                    size_t pitch, double* z, const size_t group)
+/* Zeroes tiny values, and the lanes in which one is not finite; returns their number. */
+INLINE size_t tend(lanes* state, size_t rows)
+{
+    lanes sum = {0};
+    size_t bad = 0;
+    for (size_t r = 0; r < rows; ++r) {
+        const masks tiny = (state[r] < IIR_TINY) & (state[r] > -IIR_TINY);
+        state[r] = (lanes)((masks)state[r] & ~tiny);
+        sum += state[r] * 0; /* NaN where one is not finite */
+    }
+    for (size_t l = 0; l < LANES; ++l) {
+        if (sum[l] == 0)
+            continue;
+        ++bad;
+        for (size_t r = 0; r < rows; ++r)
+            state[r][l] = 0;
+    }
+    return bad;
+}
+
+/* `groups` of LANES columns: two share a cache line. */
+INLINE size_t columns(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
+                      size_t pitch, double* z, const size_t groups, const size_t group)
 {
     const size_t rows = 2 * plan->sections.n;
-    lanes state[2 * CUFILTER_IIR_MAX_SECTIONS], v[TILE];
+    lanes state[2][2 * CUFILTER_IIR_MAX_SECTIONS], v[2][TILE];
+    size_t recoveries = 0;
     for (size_t r = 0; r < rows; ++r)
-        state[r] = *(const loose_lanes*)(z + r * pitch);
+        for (size_t g = 0; g < groups; ++g)
+            state[g][r] = *(const loose_lanes*)(z + r * pitch + g * LANES);
     for (size_t from = 0; from < n; from += TILE) {
         const size_t count = n - from < TILE ? n - from : TILE;
         for (size_t i = 0; i < count; ++i)
-            v[i] =
-                __builtin_convertvector(*(const loose*)(x + (from + i) * pitch), lanes);
-        cascade(&plan->sections, v, count, state, group, false);
+            for (size_t g = 0; g < groups; ++g) {
+                const float* const at = x + (from + i) * pitch + g * LANES;
+                v[g][i] = __builtin_convertvector(*(const loose*)at, lanes);
+            }
+        for (size_t g = 0; g < groups; ++g)
+            cascade(&plan->sections, v[g], count, state[g], group, false);
         for (size_t i = 0; i < count; ++i)
-            *(loose*)(y + (from + i) * pitch) = __builtin_convertvector(v[i], items);
+            for (size_t g = 0; g < groups; ++g) {
+                float* const at = y + (from + i) * pitch + g * LANES;
+                *(loose*)at = __builtin_convertvector(v[g][i], items);
+            }
     }
+    for (size_t g = 0; g < groups; ++g)
+        recoveries += tend(state[g], rows);
     for (size_t r = 0; r < rows; ++r)
-        *(loose_lanes*)(z + r * pitch) = state[r];
+        for (size_t g = 0; g < groups; ++g)
+            *(loose_lanes*)(z + r * pitch + g * LANES) = state[g][r];
+    return recoveries;
 }
 
 INLINE void ring(const struct iir_cpu_plan* plan, double* z, double x, size_t n,
@@ -148,6 +182,16 @@ INLINE void load_blocks(lanes* v, const float* x, size_t n, size_t L, size_t pit
 #pragma GCC unroll 8
             for (size_t l = 0; l < 8; ++l)
                 r[l] = *(const loose*)(x + l * L + i);
+            transpose(r);
+        } else if (pitch == 2) {
+            /* Vectors from two columns that end with this one's last item. */
+            const picks even = {0, 2, 4, 6, 9, 11, 13, 15};
+#pragma GCC unroll 8
+            for (size_t l = 0; l < 8; ++l) {
+                const items head = *(const loose*)(x + (l * L + i) * 2);
+                const items tail = *(const loose*)(x + (l * L + i) * 2 + 7);
+                r[l] = __builtin_shuffle(head, tail, even);
+            }
             transpose(r);
         } else {
             for (size_t j = 0; j < 8; ++j)
@@ -227,19 +271,27 @@ static bool all_finite(const double* z, size_t n)
 }
 
 /* From `ends` to the state at each block's start. A state that is not finite becomes
- * zero; the mask of the blocks that left one is returned. */
-static unsigned chain(const double* power, size_t rows, lanes* ends, const double* first)
+ * zero; the mask of the blocks that left one is returned. power[k] is A^L's column k, in
+ * vectors as a state is: the state is a sum of columns. */
+INLINE unsigned chain(const double* power, size_t rows, lanes* ends, const double* first)
 {
-    double now[2 * CUFILTER_IIR_MAX_SECTIONS], next[2 * CUFILTER_IIR_MAX_SECTIONS];
+    const size_t vectors = (rows + LANES - 1) / LANES, row = vectors * LANES;
+    double now[2 * CUFILTER_IIR_MAX_SECTIONS] = {0};
+    double next[2 * CUFILTER_IIR_MAX_SECTIONS] = {0};
     unsigned bad = 0;
     for (size_t r = 0; r < rows; ++r)
         now[r] = first[r];
     for (size_t l = 0; l < LANES; ++l) {
-        for (size_t r = 0; r < rows; ++r) {
-            double sum = ends[r][l];
-            for (size_t k = 0; k < rows; ++k)
-                sum += power[r * rows + k] * now[k];
-            next[r] = sum;
+        for (size_t r = 0; r < rows; ++r)
+            next[r] = ends[r][l];
+        for (size_t v = 0; v < vectors; ++v) {
+            lanes even = *(const loose_lanes*)(next + v * LANES), odd = {0};
+            for (size_t k = 0; k < rows; k += 2) {
+                const double* const column = power + k * row + v * LANES;
+                even += *(const loose_lanes*)column * now[k];
+                odd += *(const loose_lanes*)(column + row) * now[k + 1];
+            }
+            *(loose_lanes*)(next + v * LANES) = even + odd;
         }
         const bool finite = all_finite(next, rows);
         bad |= finite ? 0u : 1u << l;
@@ -337,19 +389,20 @@ INLINE size_t column(const struct iir_cpu_plan* plan, const float* x, float* y, 
 
 struct kernels {
     const char* target;
-    void (*columns)(const struct iir_cpu_plan*, const float*, float*, size_t, size_t,
-                    double*);
+    size_t (*columns)(const struct iir_cpu_plan*, const float*, float*, size_t, size_t,
+                      size_t, double*);
     size_t (*column)(const struct iir_cpu_plan*, const float*, float*, size_t, size_t,
                      double*);
     void (*ring)(const struct iir_cpu_plan*, double*, double, size_t);
 };
 
 #define BUILD(name, text, attribute, group)                                              \
-    attribute static void columns_##name(const struct iir_cpu_plan* plan,                \
-                                         const float* x, float* y, size_t n,             \
-                                         size_t pitch, double* z)                        \
+    attribute static size_t columns_##name(const struct iir_cpu_plan* plan,              \
+                                           const float* x, float* y, size_t n,           \
+                                           size_t pitch, size_t n_columns, double* z)    \
     {                                                                                    \
-        columns(plan, x, y, n, pitch, z, group);                                         \
+        return n_columns > LANES ? columns(plan, x, y, n, pitch, z, 2, group)            \
+                                 : columns(plan, x, y, n, pitch, z, 1, group);           \
     }                                                                                    \
     attribute static size_t column_##name(const struct iir_cpu_plan* plan,               \
                                           const float* x, float* y, size_t n,            \
@@ -386,10 +439,10 @@ static const struct kernels* choose(void)
     return &kernels_baseline;
 }
 
-void iir_cpu_columns(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
-                     size_t pitch, double* z)
+size_t iir_cpu_columns(const struct iir_cpu_plan* plan, const float* x, float* y,
+                       size_t n, size_t pitch, size_t n_columns, double* z)
 {
-    choose()->columns(plan, x, y, n, pitch, z);
+    return choose()->columns(plan, x, y, n, pitch, n_columns, z);
 }
 
 size_t iir_cpu_column(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,

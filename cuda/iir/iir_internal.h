@@ -73,11 +73,13 @@ struct iir_cpu_plan {
     struct iir_sections sections, scaled;
     bool unit;
     double scale[CUFILTER_IIR_MAX_SECTIONS];
-    size_t n_sizes;                 /* block sizes that keep to the range of a double */
-    size_t row;                     /* 2 n, rounded up to 4 */
-    size_t reach;                   /* A^j B is nothing for j >= reach */
-    double* impulse;                /* [IIR_LONGEST_BLOCK][row]: A^j B */
-    double* power[IIR_BLOCK_SIZES]; /* A^L for each block size: [2 n][2 n] */
+    size_t n_sizes;  /* block sizes that keep to the range of a double */
+    size_t row;      /* 2 n, rounded up to 4 */
+    size_t reach;    /* A^j B is nothing for j >= reach */
+    double* impulse; /* [IIR_LONGEST_BLOCK][row]: A^j B */
+    /* A^L for each block size, its columns as rows: [2 n][power_row]. */
+    double* power[IIR_BLOCK_SIZES];
+    size_t power_row; /* 2 n, rounded up to IIR_LANES */
 };
 
 /* State below this is gone: far under a float's range, far above where a double loses its
@@ -92,9 +94,10 @@ size_t iir_tend_column(double* z, size_t rows, size_t pitch);
  * column c lies at z[2 s pitch + c], z2 at z[(2 s + 1) pitch + c]; x and y have a row of
  * `pitch` columns for each item. */
 
-/* IIR_LANES columns. */
-void iir_cpu_columns(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
-                     size_t pitch, double* z);
+/* IIR_LANES columns, or twice that. Returns how many of their states were not finite at
+ * the end and set to zero. */
+size_t iir_cpu_columns(const struct iir_cpu_plan* plan, const float* x, float* y,
+                       size_t n, size_t pitch, size_t columns, double* z);
 /* One column. Returns how often its state was not finite and set to zero. */
 size_t iir_cpu_column(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
                       size_t pitch, double* z);
