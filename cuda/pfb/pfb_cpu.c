@@ -61,26 +61,13 @@ static enum cufilter_status cpu_create(void** self, const struct pfb_spec* spec,
     return status;
 }
 
-static void cpu_free_plan(void* plan)
-{
-    if (plan)
-        pfb_rows_free(plan);
-    free(plan);
-}
-
 static enum cufilter_status cpu_make_plan(void** plan, const struct pfb_spec* spec,
                                           const struct pfb_design* design)
 {
-    *plan = NULL;
-    struct pfb_rows* const rows = calloc(1, sizeof *rows);
-    if (!rows)
-        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    struct pfb_rows* rows;
     const enum cufilter_status status =
-        pfb_rows_make(rows, design, spec->n_channels, true, spec->complex_taps);
-    if (status != CUFILTER_OK)
-        free(rows);
-    else
-        *plan = rows;
+        pfb_rows_make(&rows, design, spec->n_channels, true, spec->complex_taps);
+    *plan = rows;
     return status;
 }
 
@@ -241,7 +228,7 @@ const struct pfb_backend pfb_backend_cpu = {
     .create = cpu_create,
     .destroy = cpu_destroy,
     .make_plan = cpu_make_plan,
-    .free_plan = cpu_free_plan,
+    .free_plan = pfb_rows_free,
     .make_map = cpu_make_map,
     .free_map = free,
     .reserve = cpu_reserve,

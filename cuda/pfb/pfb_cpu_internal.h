@@ -44,9 +44,10 @@ void pfb_branches_run(const struct pfb_branches* job);
 const char* pfb_branches_target(void);
 
 /* g[q][i] = h[r + q width], r = i or, if `reversed`, width - 1 - i. */
-enum cufilter_status pfb_rows_make(struct pfb_rows* rows, const struct pfb_design* design,
-                                   size_t width, bool reversed, bool complex_taps);
-void pfb_rows_free(struct pfb_rows* rows);
+enum cufilter_status pfb_rows_make(struct pfb_rows** rows,
+                                   const struct pfb_design* design, size_t width,
+                                   bool reversed, bool complex_taps);
+void pfb_rows_free(void* rows); /* NULL is legal; a backend's free_plan() */
 
 /* ------------------------------------------------------------------ history */
 

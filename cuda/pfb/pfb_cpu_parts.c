@@ -2,20 +2,27 @@
 /* Taps, history and transforms of the filter banks on the CPU. */
 #include "pfb_cpu_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ taps */
 
-enum cufilter_status pfb_rows_make(struct pfb_rows* rows, const struct pfb_design* design,
+enum cufilter_status pfb_rows_make(struct pfb_rows** out, const struct pfb_design* design,
                                    size_t width, bool reversed, bool complex_taps)
 {
     const size_t L = design->n_taps;
-    *rows = (struct pfb_rows){.width = width, .n = (L + width - 1) / width};
+    struct pfb_rows* const rows = calloc(1, sizeof *rows);
+    *out = rows;
+    if (!rows)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    rows->width = width;
+    rows->n = (L + width - 1) / width;
     rows->re = cufilter_alloc(rows->n * 2 * width * sizeof *rows->re);
     if (complex_taps)
         rows->im = cufilter_alloc(rows->n * 2 * width * sizeof *rows->im);
     if (!rows->re || (complex_taps && !rows->im)) {
         pfb_rows_free(rows);
+        *out = NULL;
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory for %zu taps",
                              __func__, L);
     }
@@ -29,11 +36,14 @@ enum cufilter_status pfb_rows_make(struct pfb_rows* rows, const struct pfb_desig
     return CUFILTER_OK;
 }
 
-void pfb_rows_free(struct pfb_rows* rows)
+void pfb_rows_free(void* p)
 {
+    struct pfb_rows* const rows = p;
+    if (!rows)
+        return;
     cufilter_free(rows->re);
     cufilter_free(rows->im);
-    rows->re = rows->im = NULL;
+    free(rows);
 }
 
 /* ------------------------------------------------------------------ history */
