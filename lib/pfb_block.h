@@ -3,12 +3,10 @@
 #ifndef INCLUDED_CUFILTER_LIB_PFB_BLOCK_H
 #define INCLUDED_CUFILTER_LIB_PFB_BLOCK_H
 
-#include "batch_buffers.h"
+#include "core_block.h"
 #include "pfb_engine.h"
 #include "pfb_tables.h"
-#include "pinned_buffers.h"
 #include "tap_messages.h"
-#include <gnuradio/block.h>
 #include <mutex>
 #include <stdexcept>
 #include <type_traits>
@@ -21,13 +19,13 @@ namespace cufilter {
  * computed. The number of ports is known once a flowgraph has been put together, and the
  * engine is made for it then. */
 template <class INTERFACE, class ENGINE>
-class pfb_block : public INTERFACE
+class pfb_block : public core_block<INTERFACE, ENGINE>
 {
 public:
     void set_taps(const std::vector<float>& taps) override
     {
         std::lock_guard<std::mutex> guard(d_mutex);
-        d_engine.set_taps(usable_taps(taps));
+        this->engine().set_taps(usable_taps(taps));
         d_taps = taps;
     }
 
@@ -58,36 +56,18 @@ public:
         return d_map;
     }
 
-    int device() const override { return d_engine.device(); }
-
-    bool start() override
-    {
-        d_batch.started(*this);
-        d_pinned.acquire(*this, d_engine.device(), *this->d_logger);
-        return INTERFACE::start();
-    }
-
-    bool stop() override
-    {
-        d_pinned.release();
-        d_batch.stopped(*this);
-        return INTERFACE::stop();
-    }
-
 protected:
     /* `outputs` items come out of a port for each `inputs` items into one. */
     pfb_block(const pfb_settings& settings, const std::vector<float>& taps,
               const std::vector<int>& map, int outputs, int inputs)
-        : d_settings(settings),
+        : core_block<INTERFACE, ENGINE>(settings.block, settings.batch_items, outputs,
+                                        inputs, settings, usable_taps(taps),
+                                        map.empty() ? pfb_identity(settings) : map),
+          d_settings(settings),
           d_taps(taps),
           d_map(map.empty() ? pfb_identity(settings) : map),
-          d_n_ports(d_map.size()),
-          d_engine(settings, usable_taps(taps), d_map),
-          d_batch(*this, settings.block, settings.batch_items, outputs, inputs)
+          d_n_ports(d_map.size())
     {
-        const pmt::pmt_t port = pmt::intern("cmd");
-        this->message_port_register_in(port);
-        this->set_msg_handler(port, [this](const pmt::pmt_t& message) { obey(message); });
     }
 
     /* From check_topology(): no thread of the flowgraph runs. */
@@ -100,12 +80,9 @@ protected:
 
     const pfb_settings d_settings;
 
-    ENGINE& engine() { return d_engine; }
-    const ENGINE& engine() const { return d_engine; }
-
 private:
     /* The core wants a tap; stock's synthesizer takes none and is silent. */
-    std::vector<float> usable_taps(const std::vector<float>& taps) const
+    static std::vector<float> usable_taps(const std::vector<float>& taps)
     {
         const bool synthesizer = std::is_same<ENGINE, pfb_synth_engine>::value;
         return taps.empty() && synthesizer ? std::vector<float>{0.0f} : taps;
@@ -121,37 +98,27 @@ private:
                 std::to_string(map.size()));
         const std::vector<int> used(map.begin(), map.begin() + n_ports);
         if (n_ports == d_n_ports)
-            d_engine.set_map(used);
+            this->engine().set_map(used);
         else
-            d_engine.resize(usable_taps(d_taps), used);
+            this->engine().resize(usable_taps(d_taps), used);
         d_n_ports = n_ports;
     }
 
-    void obey(const pmt::pmt_t& message)
+    void obey(const pmt::pmt_t& message) override
     {
         const bool map = has_key(message, "channel_map");
         if (map)
-            attempt([&] {
+            this->attempt([&] {
                 std::vector<int> channels;
                 read_channel_map(message, channels);
                 set_channel_map(channels);
             });
         if (!map || has_key(message, "taps"))
-            attempt([&] {
+            this->attempt([&] {
                 std::vector<float> values;
                 read_taps(message, values);
                 set_taps(values);
             });
-    }
-
-    template <class ACTION>
-    void attempt(ACTION action)
-    {
-        try {
-            action();
-        } catch (const std::exception& error) {
-            this->d_logger->warn("message on port cmd ignored: {:s}", error.what());
-        }
     }
 
     mutable std::mutex d_mutex; /* of what follows, but for process() */
@@ -159,9 +126,6 @@ private:
     std::vector<int> d_map;
     size_t d_n_ports; /* of the engine */
     bool d_ports_known = false;
-    ENGINE d_engine;
-    batch_buffers d_batch;
-    pinned_buffers d_pinned;
 };
 
 } // namespace cufilter

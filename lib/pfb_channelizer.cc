@@ -24,14 +24,11 @@ public:
              gr_vector_void_star& output_items) override
     {
         const size_t n = static_cast<size_t>(noutput_items);
-        try {
+        return this->guarded([&] {
             this->engine().process(input_items[0], n * this->d_settings.decimation,
                                    frames(output_items, n));
-        } catch (const std::exception& error) {
-            this->d_logger->error("stopped: {:s}", error.what());
-            return INTERFACE::WORK_DONE;
-        }
-        return noutput_items;
+            return noutput_items;
+        });
     }
 
 protected:

@@ -34,15 +34,12 @@ public:
              gr_vector_void_star& output_items) override
     {
         const size_t n = static_cast<size_t>(noutput_items / d_settings.n_channels);
-        try {
+        return guarded([&] {
             engine().process({CUFILTER_PFB_PORTS, nullptr,
                               const_cast<void**>(input_items.data()), 0, n},
                              n, output_items[0]);
-        } catch (const std::exception& error) {
-            d_logger->error("stopped: {:s}", error.what());
-            return WORK_DONE;
-        }
-        return noutput_items;
+            return noutput_items;
+        });
     }
 };
 

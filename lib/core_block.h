@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What all blocks share: INTERFACE implemented on an ENGINE of a C core. */
+#ifndef INCLUDED_CUFILTER_LIB_CORE_BLOCK_H
+#define INCLUDED_CUFILTER_LIB_CORE_BLOCK_H
+
+#include "batch_buffers.h"
+#include "pinned_buffers.h"
+#include <gnuradio/block.h>
+#include <pmt/pmt.h>
+#include <string>
+#include <utility>
+
+namespace gr {
+namespace cufilter {
+
+/* The engine, the buffers around the block and the message port "cmd". */
+template <class INTERFACE, class ENGINE>
+class core_block : public INTERFACE
+{
+public:
+    int device() const override { return d_engine.device(); }
+
+    bool start() override
+    {
+        d_batch.started(*this);
+        d_pinned.acquire(*this, d_engine.device(), *this->d_logger);
+        return INTERFACE::start();
+    }
+
+    bool stop() override
+    {
+        d_pinned.release();
+        d_batch.stopped(*this);
+        return INTERFACE::stop();
+    }
+
+protected:
+    /* `outputs` items come out of a port for each `inputs` items into one; the rest is
+     * what the engine is made of. */
+    template <class... ARGUMENTS>
+    core_block(const std::string& name, int batch_items, int outputs, int inputs,
+               ARGUMENTS&&... arguments)
+        : d_engine(std::forward<ARGUMENTS>(arguments)...),
+          d_batch(*this, name, batch_items, outputs, inputs)
+    {
+        const pmt::pmt_t port = pmt::intern("cmd");
+        this->message_port_register_in(port);
+        this->set_msg_handler(port, [this](const pmt::pmt_t& message) { obey(message); });
+    }
+
+    ENGINE& engine() { return d_engine; }
+    const ENGINE& engine() const { return d_engine; }
+
+    /* A message on the port. */
+    virtual void obey(const pmt::pmt_t& message) = 0;
+
+    /* What a message asks for; a failure is one warning and changes nothing. */
+    template <class ACTION>
+    void attempt(ACTION action)
+    {
+        try {
+            action();
+        } catch (const std::exception& error) {
+            this->d_logger->warn("message on port cmd ignored: {:s}", error.what());
+        }
+    }
+
+    /* What work() does and returns; a failure ends the flowgraph, with its text in the
+     * log. */
+    template <class ACTION>
+    int guarded(ACTION action)
+    {
+        try {
+            return action();
+        } catch (const std::exception& error) {
+            this->d_logger->error("stopped: {:s}", error.what());
+            return INTERFACE::WORK_DONE;
+        }
+    }
+
+private:
+    ENGINE d_engine;
+    batch_buffers d_batch;
+    pinned_buffers d_pinned;
+};
+
+} // namespace cufilter
+} // namespace gr
+
+#endif
