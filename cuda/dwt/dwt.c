@@ -92,57 +92,18 @@ static enum cufilter_status check_config(const struct cufilter_dwt_config* c)
     return CUFILTER_OK;
 }
 
-static enum cufilter_status check_filters(const struct cufilter_dwt_filters* f)
-{
-    const char* const where = "cufilter_dwt_create";
-    const double* const all[] = {f->dec_lo, f->dec_hi, f->rec_lo, f->rec_hi};
-    const char* const names[] = {"dec_lo", "dec_hi", "rec_lo", "rec_hi"};
-    if (f->length < 2 || f->length > CUFILTER_DWT_MAX_FILTER || f->length % 2)
-        return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: filter length must be even (pad with zeros) and 2 .. "
-                             "%zu, not %zu",
-                             where, CUFILTER_DWT_MAX_FILTER, f->length);
-    for (size_t i = 0; i < 4; ++i) {
-        if (!all[i])
-            return cufilter_fail(CUFILTER_ERR_INVALID,
-                                 "%s: %s must not be NULL without a wavelet's name",
-                                 where, names[i]);
-        for (size_t k = 0; k < f->length; ++k)
-            if (!isfinite(all[i][k]))
-                return cufilter_fail(CUFILTER_ERR_INVALID,
-                                     "%s: %s must be finite, not %g at tap %zu", where,
-                                     names[i], all[i][k], k);
-    }
-    return CUFILTER_OK;
-}
-
-/* The filters, in one allocation that begins at dec_lo. */
 static enum cufilter_status take_filters(cufilter_dwt* dwt,
                                          const struct cufilter_dwt_config* c)
 {
     struct dwt_spec* const s = &dwt->spec;
-    size_t n = c->filters.length;
-    if (c->wavelet)
-        CUFILTER_TRY(cufilter_dwt_wavelet(c->wavelet, &n, NULL, NULL, NULL, NULL, 0));
-    else
-        CUFILTER_TRY(check_filters(&c->filters));
-    double* const all = calloc(4 * n, sizeof *all);
-    if (!all)
-        return cufilter_fail(CUFILTER_ERR_NO_MEMORY,
-                             "cufilter_dwt_create: out of memory");
-    s->filter_length = n;
-    s->dec_lo = all;
-    s->dec_hi = all + n;
-    s->rec_lo = all + 2 * n;
-    s->rec_hi = all + 3 * n;
+    struct cufilter_dwt_filters f;
+    CUFILTER_TRY(
+        dwt_take_filters(c->wavelet, &c->filters, "cufilter_dwt_create", &f, &s->dec_lo));
+    s->filter_length = f.length;
+    s->dec_hi = s->dec_lo + f.length;
+    s->rec_lo = s->dec_lo + 2 * f.length;
+    s->rec_hi = s->dec_lo + 3 * f.length;
     snprintf(dwt->name, sizeof dwt->name, "%s", c->wavelet ? c->wavelet : "custom");
-    if (c->wavelet)
-        return cufilter_dwt_wavelet(c->wavelet, &n, s->dec_lo, s->dec_hi, s->rec_lo,
-                                    s->rec_hi, n);
-    memcpy(s->dec_lo, c->filters.dec_lo, n * sizeof *all);
-    memcpy(s->dec_hi, c->filters.dec_hi, n * sizeof *all);
-    memcpy(s->rec_lo, c->filters.rec_lo, n * sizeof *all);
-    memcpy(s->rec_hi, c->filters.rec_hi, n * sizeof *all);
     return CUFILTER_OK;
 }
 

@@ -24,6 +24,7 @@
 #define HIGHS8 4, 12, 5, 13, 6, 14, 7, 15
 
 #define TARGET baseline
+#define MULTIPLY_ADD(x, y, z) ((x) * (y) + (z))
 #define REAL float
 #define SUFFIX f32
 #define LANES 4
@@ -48,6 +49,7 @@
 #define HIGHS HIGHS2
 #include "dwt_cpu_simd.inc"
 #undef TARGET
+#undef MULTIPLY_ADD
 #undef REAL
 #undef SUFFIX
 #undef LANES
@@ -62,6 +64,7 @@
 #define TARGET avx2
 #define REAL float
 #define SUFFIX f32
+#define MULTIPLY_ADD __builtin_fmaf
 #define LANES 8
 #define EVENS EVENS8
 #define ODDS ODDS8
@@ -70,6 +73,7 @@
 #include "dwt_cpu_simd.inc"
 #undef REAL
 #undef SUFFIX
+#undef MULTIPLY_ADD
 #undef LANES
 #undef EVENS
 #undef ODDS
@@ -77,6 +81,7 @@
 #undef HIGHS
 #define REAL double
 #define SUFFIX f64
+#define MULTIPLY_ADD __builtin_fma
 #define LANES 4
 #define EVENS EVENS4
 #define ODDS ODDS4

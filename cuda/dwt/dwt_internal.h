@@ -51,6 +51,12 @@ struct dwt_spec {
     size_t approximation;                   /* coefficients of A */
 };
 
+/* A copy of the named filters or, with wavelet NULL, of the given ones, checked, in one
+ * allocation *taps that the caller frees. `where` is the function for messages. */
+enum cufilter_status
+dwt_take_filters(const char* wavelet, const struct cufilter_dwt_filters* given,
+                 const char* where, struct cufilter_dwt_filters* filters, double** taps);
+
 struct dwt_backend {
     enum cufilter_status (*create)(void** self, const struct dwt_spec* spec);
     void (*destroy)(void* self);

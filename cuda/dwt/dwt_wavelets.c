@@ -3,6 +3,8 @@
  * them. */
 #include "dwt_internal.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct table_row {
@@ -102,5 +104,56 @@ enum cufilter_status cufilter_dwt_wavelet(const char* name, size_t* length,
         if (rec_hi)
             rec_hi[i] = sign * dec;
     }
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ a transform's own */
+
+static enum cufilter_status check_filters(const struct cufilter_dwt_filters* f,
+                                          const char* where)
+{
+    const double* const all[] = {f->dec_lo, f->dec_hi, f->rec_lo, f->rec_hi};
+    const char* const names[] = {"dec_lo", "dec_hi", "rec_lo", "rec_hi"};
+    if (f->length < 2 || f->length > CUFILTER_DWT_MAX_FILTER || f->length % 2)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: filter length must be even (pad with zeros) and 2 .. "
+                             "%zu, not %zu",
+                             where, CUFILTER_DWT_MAX_FILTER, f->length);
+    for (size_t i = 0; i < 4; ++i) {
+        if (!all[i])
+            return cufilter_fail(CUFILTER_ERR_INVALID,
+                                 "%s: %s must not be NULL without a wavelet's name",
+                                 where, names[i]);
+        for (size_t k = 0; k < f->length; ++k)
+            if (!isfinite(all[i][k]))
+                return cufilter_fail(CUFILTER_ERR_INVALID,
+                                     "%s: %s must be finite, not %g at tap %zu", where,
+                                     names[i], all[i][k], k);
+    }
+    return CUFILTER_OK;
+}
+
+enum cufilter_status dwt_take_filters(const char* wavelet,
+                                      const struct cufilter_dwt_filters* given,
+                                      const char* where,
+                                      struct cufilter_dwt_filters* filters, double** taps)
+{
+    size_t n = given->length;
+    if (wavelet)
+        CUFILTER_TRY(cufilter_dwt_wavelet(wavelet, &n, NULL, NULL, NULL, NULL, 0));
+    else
+        CUFILTER_TRY(check_filters(given, where));
+    double* const all = calloc(4 * n, sizeof *all);
+    if (!all)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", where);
+    *taps = all;
+    *filters = (struct cufilter_dwt_filters){n, all, all + n, all + 2 * n, all + 3 * n};
+    if (wavelet)
+        return cufilter_dwt_wavelet(wavelet, &n, all, all + n, all + 2 * n, all + 3 * n,
+                                    n);
+    memcpy(all, given->dec_lo, n * sizeof *all);
+    memcpy(all + n, given->dec_hi, n * sizeof *all);
+    memcpy(all + 2 * n, given->rec_lo, n * sizeof *all);
+    memcpy(all + 3 * n, given->rec_hi, n * sizeof *all);
     return CUFILTER_OK;
 }

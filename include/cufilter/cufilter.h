@@ -5,6 +5,7 @@
 
 #include <cufilter/device.h>
 #include <cufilter/dwt.h>
+#include <cufilter/dwt_stream.h>
 #include <cufilter/fir.h>
 #include <cufilter/iir.h>
 #include <cufilter/pfb.h>
