@@ -125,6 +125,7 @@ class dwt_test : public CppUnit::TestFixture
     CPPUNIT_TEST(test_shapes);
     CPPUNIT_TEST(test_custom_bank);
     CPPUNIT_TEST(test_pitch);
+    CPPUNIT_TEST(test_set_rows);
     CPPUNIT_TEST(test_complex);
     CPPUNIT_TEST(test_levels);
     CPPUNIT_TEST(test_threshold);
@@ -328,6 +329,35 @@ public:
     }
 
     /* Complex data are two real transforms, to the bit; thresholds take the magnitude. */
+    /* Fewer signals than the handle was made for, then all of them again. */
+    void test_set_rows()
+    {
+        const handle d = make(config_of<float>("db4", 2, 1, 9, 50, 2));
+        const auto x = noise<float>(rng, 9 * 50);
+        const size_t n = cufilter_dwt_coef_count(d.get());
+        const std::vector<float> all = forward(d.get(), x, 9);
+        for (size_t rows : {1, 4, 9}) {
+            runner::expect(cufilter_dwt_set_rows(d.get(), rows), CUFILTER_OK, "rows");
+            std::vector<float> c(9 * n, -7), y(9 * 50, -7);
+            runner::expect(cufilter_dwt_forward(d.get(), x.data(), 0, c.data(), 0),
+                           CUFILTER_OK, "forward");
+            runner::expect(cufilter_dwt_inverse(d.get(), all.data(), 0, y.data(), 0),
+                           CUFILTER_OK, "inverse");
+            for (size_t i = 0; i < c.size(); ++i)
+                CPPUNIT_ASSERT_EQUAL(i < rows * n ? all[i] : -7, c[i]);
+            for (size_t i = 0; i < y.size(); ++i)
+                CPPUNIT_ASSERT_DOUBLES_EQUAL(i < rows * 50 ? x[i] : -7, y[i], 1e-5);
+        }
+        for (size_t rows : {0, 10}) {
+            runner::expect(cufilter_dwt_set_rows(d.get(), rows), CUFILTER_ERR_INVALID,
+                           "rows");
+            runner::expect_text({"1 .. 9", "not " + std::to_string(rows)});
+        }
+        const handle image = make(config_of<float>("db4", 2, 2, 9, 50, 2));
+        runner::expect(cufilter_dwt_set_rows(image.get(), 3), CUFILTER_ERR_INVALID,
+                       "image");
+    }
+
     void test_complex()
     {
         const size_t rows = 3, cols = 37, n = rows * cols, pitch = 41;

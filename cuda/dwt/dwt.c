@@ -16,6 +16,7 @@
 struct cufilter_dwt {
     struct dwt_spec spec;
     char name[32];
+    size_t most_rows;
     const struct dwt_backend* backend;
     void* self;
 };
@@ -171,7 +172,7 @@ enum cufilter_status cufilter_dwt_create(cufilter_dwt** dwt,
     d->spec.type = config->type;
     d->spec.mode = config->mode;
     d->spec.rank = config->rank;
-    d->spec.rows = config->rows;
+    d->spec.rows = d->most_rows = config->rows;
     d->spec.cols = config->cols;
     enum cufilter_status status = take_filters(d, config);
     if (status != CUFILTER_OK)
@@ -288,6 +289,23 @@ static enum cufilter_status check_call(const cufilter_dwt* dwt, const void* data
                              "%s: data and coefs must not overlap, but begin %zu bytes "
                              "apart",
                              where, (size_t)(d < c ? c - d : d - c));
+    return CUFILTER_OK;
+}
+
+enum cufilter_status cufilter_dwt_set_rows(cufilter_dwt* dwt, size_t rows)
+{
+    if (!dwt)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "cufilter_dwt_set_rows: dwt must not be NULL");
+    if (dwt->spec.rank == 2)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "cufilter_dwt_set_rows: an image keeps its %zu rows",
+                             dwt->spec.rows);
+    if (rows < 1 || rows > dwt->most_rows)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "cufilter_dwt_set_rows: rows must be 1 .. %zu, not %zu",
+                             dwt->most_rows, rows);
+    dwt->spec.rows = rows;
     return CUFILTER_OK;
 }
 

@@ -130,6 +130,9 @@ CUFILTER_C_API enum cufilter_status cufilter_dwt_get_band(const cufilter_dwt* dw
                                                           size_t index,
                                                           struct cufilter_dwt_band* band);
 
+/* Signals that the next calls transform, 1 .. the rows of create(). INVALID for images. */
+CUFILTER_C_API enum cufilter_status cufilter_dwt_set_rows(cufilter_dwt* dwt, size_t rows);
+
 /* Host pointers. Row r of the data begins at item r * pitch; pitch 0: cols. Signal r's
  * coefficients begin at item r * coef_pitch; 0: coef_count(); an image's coef_pitch is 0.
  * Data and coefficients must not overlap. */
