@@ -29,6 +29,13 @@ class Config(ctypes.Structure):
         ("n_sections", ctypes.c_size_t),
         ("complex_coefficients", ctypes.c_int),
         ("initial_state", ctypes.c_void_p),
+        ("b", ctypes.c_void_p),
+        ("a", ctypes.c_void_p),
+        ("n_b", ctypes.c_size_t),
+        ("n_a", ctypes.c_size_t),
+        ("algorithm", ctypes.c_int),
+        ("order", ctypes.c_int),
+        ("n_threads", ctypes.c_int),
     ]
 
 

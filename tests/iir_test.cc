@@ -212,18 +212,37 @@ class filter
 {
 public:
     explicit filter(const cascade& sos, size_t channels = 1, bool complex_data = false,
-                    const doubles& state = {})
+                    const doubles& state = {},
+                    enum cufilter_iir_order order = CUFILTER_IIR_AS_GIVEN)
         : d_width(channels * (complex_data ? 2 : 1))
     {
         struct cufilter_iir_config config;
         const doubles c = flat(sos);
         cufilter_iir_defaults(&config);
+        config.order = order;
         config.device = runner::device();
         config.complex_data = complex_data;
         config.n_channels = channels;
         config.sos = c.data();
         config.n_sections = sos.size();
         config.initial_state = state.empty() ? nullptr : state.data();
+        ok(cufilter_iir_create(&d_handle, &config));
+    }
+    filter(const doubles& b, const doubles& a, size_t channels = 1,
+           bool complex_data = false,
+           enum cufilter_iir_algorithm algorithm = CUFILTER_IIR_AUTO)
+        : d_width(channels * (complex_data ? 2 : 1))
+    {
+        struct cufilter_iir_config config;
+        cufilter_iir_defaults(&config);
+        config.device = runner::device();
+        config.complex_data = complex_data;
+        config.n_channels = channels;
+        config.b = b.data();
+        config.n_b = b.size();
+        config.a = a.data();
+        config.n_a = a.size();
+        config.algorithm = algorithm;
         ok(cufilter_iir_create(&d_handle, &config));
     }
     filter(const filter&) = delete;
@@ -253,6 +272,23 @@ public:
         return z;
     }
 
+    /* The sections in use. */
+    cascade sections()
+    {
+        cascade sos(CUFILTER_IIR_MAX_SECTIONS);
+        size_t n = 99;
+        ok(cufilter_iir_get_sos(d_handle, sos[0].data(), &n));
+        sos.resize(n);
+        return sos;
+    }
+
+    std::string describe()
+    {
+        char text[200];
+        cufilter_iir_describe(d_handle, text, sizeof text);
+        return text;
+    }
+
     uint64_t recoveries() { return cufilter_iir_get_recoveries(d_handle); }
 
 private:
@@ -266,6 +302,30 @@ private:
     size_t d_width;
     cufilter_iir* d_handle = nullptr;
 };
+
+/* (b, a) summed from left to right in double, as GNU Radio's iir_filter does, on one
+ * column of `width`. */
+doubles direct_reference(const doubles& b, const doubles& a, const floats& x,
+                         size_t width = 1, size_t column = 0)
+{
+    doubles in, y;
+    for (size_t i = column; i < x.size(); i += width) {
+        in.push_back(x[i]);
+        double sum = b[0] * in.back();
+        const size_t n = in.size() - 1;
+        for (size_t k = 1; k < b.size(); ++k)
+            sum += b[k] * (k <= n ? in[n - k] : 0);
+        for (size_t k = 1; k < a.size(); ++k)
+            sum += -a[k] * (k <= n ? y[n - k] : 0);
+        y.push_back(sum);
+    }
+    return y;
+}
+
+floats rounded(const doubles& y)
+{
+    return floats(y.begin(), y.end());
+}
 
 const std::vector<size_t> ragged = {0,    1,    2, 31, 8191, 8192, 8193,  100003, 0,
                                     1,    5,    7, 64, 127,  128,  129,   1000,   4095,
@@ -305,6 +365,9 @@ class iir_filter : public CppUnit::TestFixture
     CPPUNIT_TEST(scale);
     CPPUNIT_TEST(factor);
     CPPUNIT_TEST(factor_warns);
+    CPPUNIT_TEST(direct_form);
+    CPPUNIT_TEST(direct_form_live);
+    CPPUNIT_TEST(order_by_accuracy);
     CPPUNIT_TEST(bad_input);
     CPPUNIT_TEST_SUITE_END();
 
@@ -710,6 +773,117 @@ public:
         runner::expect_text({"a[1] is nan"});
     }
 
+    void direct_form()
+    {
+        doubles fir(300), wide(70), recursive(90);
+        std::mt19937 engine(3);
+        std::normal_distribution<double> normal;
+        for (doubles* c : {&fir, &wide, &recursive})
+            for (double& v : *c)
+                v = normal(engine) / 10;
+        recursive[0] = 1;
+        for (size_t k = 1; k < recursive.size(); ++k)
+            recursive[k] *= 0.3;
+        const cascade lost = butterworth(16, 0.05);
+        const struct {
+            doubles b, a;
+            enum cufilter_iir_algorithm algorithm;
+        } cases[] = {
+            {fir, {1}, CUFILTER_IIR_AUTO},
+            {wide, recursive, CUFILTER_IIR_AUTO},
+            {multiply(lost, 0), multiply(lost, 3), CUFILTER_IIR_AUTO},
+            {{1, 0.5, 2}, {1, -0.5, 0.25}, CUFILTER_IIR_DIRECT},
+            {{2}, {1}, CUFILTER_IIR_DIRECT},
+        };
+        for (const auto& c : cases)
+            for (size_t width : {1, 2, 3, 6}) {
+                const bool complex_data = width % 2 == 0;
+                const size_t channels = complex_data ? width / 2 : width;
+                const floats x = noise(width * 2000);
+                filter f(c.b, c.a, channels, complex_data, c.algorithm);
+                const floats y = f.run(x, {0, 1, 2, 31, 255, 256, 257, 0, 600});
+                const std::string what = say(c.b.size(), c.a.size(), width, f.describe());
+                require(f.describe().find("direct form") != std::string::npos, what);
+                require(f.sections().empty(), what);
+                CPPUNIT_ASSERT_EQUAL(width * (c.b.size() + c.a.size() - 2),
+                                     f.state().size());
+                for (size_t k = 0; k < width; ++k) {
+                    const floats e = rounded(direct_reference(c.b, c.a, x, width, k));
+                    for (size_t i = 0; i < e.size() && std::isfinite(e[i]); ++i)
+                        require(y[i * width + k] == e[i], say(what, "item", i));
+                }
+            }
+        const filter f({4, 2, 8}, {4, -2, 1}, 1, false, CUFILTER_IIR_DIRECT);
+        filter g({1, 0.5, 2}, {1, -0.5, 0.25}, 1, false, CUFILTER_IIR_DIRECT);
+        const floats x = noise(1000);
+        floats y(1000);
+        ok(cufilter_iir_process(f.get(), x.data(), 1000, y.data()));
+        require(y == g.run(x), "divided by a[0]");
+    }
+
+    void direct_form_live()
+    {
+        const cascade sos = butterworth(4, 0.2);
+        const doubles b = multiply(sos, 0), a = multiply(sos, 3);
+        const doubles fir{1, 2, 3, 4, 5}, one{1}, other{5, 4, 3, 2, 1};
+        const floats x = noise(3000);
+        filter f(b, a);
+        CPPUNIT_ASSERT_EQUAL(size_t(2), f.sections().size());
+        runner::expect_at_most(error(f.run(x), 1, 0, reference(sos, x)), 1e-6, "split");
+        const auto set = [&](const doubles& u, const doubles& v,
+                             enum cufilter_iir_change change) {
+            return cufilter_iir_set_transfer(f.get(), u.data(), u.size(), v.data(),
+                                             v.size(), change);
+        };
+        runner::expect(set(fir, one, CUFILTER_IIR_KEEP), CUFILTER_ERR_INVALID, "form");
+        runner::expect_text({"set_transfer", "of another form"});
+        ok(set(fir, one, CUFILTER_IIR_RESET));
+        require(f.run(x) == rounded(direct_reference(fir, one, x)), "reset to direct");
+        const doubles state = f.state();
+        for (size_t k = 0; k < 4; ++k)
+            CPPUNIT_ASSERT_EQUAL(double(x[x.size() - 1 - k]), state[k]);
+        ok(set(other, one, CUFILTER_IIR_KEEP));
+        floats both = x;
+        both.insert(both.end(), x.begin(), x.end());
+        const floats late = rounded(direct_reference(other, one, both));
+        require(f.run(x) == floats(late.begin() + 3000, late.end()), "history kept");
+        ok(set(b, a, CUFILTER_IIR_RESET));
+        runner::expect_at_most(error(f.run(x), 1, 0, reference(sos, x)), 1e-6, "back");
+        ok(set(fir, one, CUFILTER_IIR_RESET));
+        ok(cufilter_iir_set_state(f.get(), state.data(), state.size()));
+        const floats resumed = rounded(direct_reference(fir, one, both));
+        require(f.run(x) == floats(resumed.begin() + 3000, resumed.end()), "set_state");
+    }
+
+    void order_by_accuracy()
+    {
+        const floats x = noise(40000);
+        for (const cascade& sos : {chebyshev(32, 1, 0.2), butterworth(16, 0.2),
+                                   chebyshev(7, 1, 0.05, pass::high), cascade(1)}) {
+            cascade given = sos;
+            if (given.size() == 1)
+                given[0] = {0, 0, 0, 1, 0.5, 0};
+            given[0][0] *= 1e-12; /* where a design in sections puts its gain */
+            given[0][1] *= 1e-12;
+            given[0][2] *= 1e-12;
+            filter f(given, 1, false, {}, CUFILTER_IIR_BY_ACCURACY);
+            const cascade ordered = f.sections();
+            const doubles expected = reference(given, x);
+            if (given.size() > 1)
+                runner::expect_at_most(error(f.run(x, ragged), 1, 0, expected), 2e-5,
+                                       say("order", 2 * given.size()));
+            CPPUNIT_ASSERT_EQUAL(given.size(), ordered.size());
+            /* In float between the sections, which is what the order is for. */
+            if (given.size() == 16)
+                require(float_error(ordered, x, expected) <
+                            float_error(given, x, expected) / 100,
+                        "Chebyshev 32 in float");
+            doubles c = flat(given);
+            ok(cufilter_iir_set_sos(f.get(), c.data(), given.size(), CUFILTER_IIR_KEEP));
+            require(f.sections() == ordered, "kept order");
+        }
+    }
+
     void bad_input()
     {
         struct cufilter_iir_config good, c;
@@ -737,6 +911,21 @@ public:
         fails(CUFILTER_ERR_INVALID, {"channels", "1 .. 65536", "not 0"});
         c.n_channels = 65537;
         fails(CUFILTER_ERR_INVALID, {"channels", "not 65537"});
+        c.b = sos;
+        fails(CUFILTER_ERR_INVALID, {"sos must be NULL"});
+        c.sos = nullptr;
+        c.b = sos;
+        fails(CUFILTER_ERR_INVALID, {"b must have 1 .. 65536", "not 0"});
+        c.algorithm = static_cast<enum cufilter_iir_algorithm>(17);
+        fails(CUFILTER_ERR_INVALID, {"algorithm", "not 17"});
+        c.algorithm = CUFILTER_IIR_DIRECT;
+        fails(CUFILTER_ERR_INVALID, {"DIRECT", "takes b and a"});
+        c.algorithm = CUFILTER_IIR_WARPS;
+        fails(CUFILTER_ERR_UNSUPPORTED, {"CPU", "algorithm"});
+        c.order = static_cast<enum cufilter_iir_order>(2);
+        fails(CUFILTER_ERR_INVALID, {"order", "not 2"});
+        c.n_threads = 0;
+        fails(CUFILTER_ERR_INVALID, {"n_threads", "1 .. 256", "not 0"});
         c.complex_coefficients = 1;
         fails(CUFILTER_ERR_UNSUPPORTED, {"complex coefficients"});
         c.device = -3;
@@ -754,6 +943,26 @@ public:
     }
 
 private:
+    /* The recursion in float. */
+    static double float_error(const cascade& sos, const floats& x, const doubles& wanted)
+    {
+        floats y(x.size()), z(2 * sos.size());
+        for (size_t i = 0; i < x.size(); ++i) {
+            float v = x[i];
+            for (size_t s = 0; s < sos.size(); ++s) {
+                float c[6];
+                for (int k = 0; k < 6; ++k)
+                    c[k] = static_cast<float>(sos[s][k]);
+                const float out = c[0] * v + z[2 * s];
+                z[2 * s] = c[1] * v - c[4] * out + z[2 * s + 1];
+                z[2 * s + 1] = c[2] * v - c[5] * out;
+                v = out;
+            }
+            y[i] = v;
+        }
+        return error(y, 1, 0, wanted);
+    }
+
     void bad_calls(const struct cufilter_iir_config& good, const double* sos)
     {
         cufilter_iir* handle = nullptr;
@@ -771,7 +980,7 @@ private:
         invalid(cufilter_iir_get_state(handle, state, 5), {"size 4", "not 5"});
         invalid(cufilter_iir_set_state(handle, state, 3), {"size 4", "not 3"});
         invalid(cufilter_iir_set_sos(handle, sos, 1, CUFILTER_IIR_KEEP),
-                {"set_sos", "stay 2", "not 1"});
+                {"set_sos", "4 values", "need 2"});
         invalid(cufilter_iir_set_sos(handle, sos, 1,
                                      static_cast<enum cufilter_iir_change>(7)),
                 {"set_sos", "not 7"});

@@ -12,6 +12,7 @@
 #define PIECE_FLOATS ((size_t)16384)
 struct cpu {
     size_t width;
+    bool serial;
     double* z; /* [n sections][2][width] */
     uint64_t recoveries;
 };
@@ -30,10 +31,16 @@ static void cpu_destroy(void* self)
 static enum cufilter_status cpu_create(void** self, const struct iir_spec* spec)
 {
     *self = NULL;
+    if (spec->algorithm != CUFILTER_IIR_AUTO && spec->algorithm != CUFILTER_IIR_SERIAL &&
+        spec->algorithm != CUFILTER_IIR_BLOCKS)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "cufilter_iir_create: the CPU does not have algorithm %d",
+                             (int)spec->algorithm);
     struct cpu* const c = calloc(1, sizeof *c);
     if (!c)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     c->width = spec->width;
+    c->serial = spec->algorithm == CUFILTER_IIR_SERIAL;
     c->z = cufilter_alloc(2 * CUFILTER_IIR_MAX_SECTIONS * spec->width * sizeof *c->z);
     if (!c->z) {
         cpu_destroy(c);
@@ -46,25 +53,24 @@ static enum cufilter_status cpu_create(void** self, const struct iir_spec* spec)
 /* ------------------------------------------------------------------ subnormals */
 
 #if defined(__SSE2__)
-/* Flush to zero, denormals are zero: a filter's tail would else run many times slower. */
-static unsigned flush_begin(void)
+unsigned iir_flush_begin(void)
 {
     const unsigned before = __builtin_ia32_stmxcsr();
     __builtin_ia32_ldmxcsr(before | 0x8040u);
     return before;
 }
 
-static void flush_end(unsigned before)
+void iir_flush_end(unsigned before)
 {
     __builtin_ia32_ldmxcsr(before);
 }
 #else
-static unsigned flush_begin(void)
+unsigned iir_flush_begin(void)
 {
     return 0;
 }
 
-static void flush_end(unsigned before)
+void iir_flush_end(unsigned before)
 {
     (void)before;
 }
@@ -190,12 +196,12 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     }
     for (size_t i = 1; i < IIR_BLOCK_SIZES; ++i)
         plan->power[i] = plan->power[0] + i * power;
-    const unsigned mode = flush_begin();
+    const unsigned mode = iir_flush_begin();
     scale_sections(plan);
     ring_impulse(plan);
     ring_states(plan);
     limit_blocks(plan);
-    flush_end(mode);
+    iir_flush_end(mode);
     *out = plan;
     return CUFILTER_OK;
 }
@@ -230,7 +236,13 @@ static enum cufilter_status cpu_process(void* self, void* plan, const float* x, 
     const struct iir_cpu_plan* const p = plan;
     const size_t width = c->width, piece = piece_items(width);
     const size_t whole = width / IIR_LANES * IIR_LANES;
-    const unsigned mode = flush_begin();
+    const unsigned mode = iir_flush_begin();
+    if (c->serial) {
+        for (size_t k = 0; k < width; ++k)
+            c->recoveries += iir_cpu_serial(p, x + k, y + k, n, width, c->z + k);
+        iir_flush_end(mode);
+        return CUFILTER_OK;
+    }
     for (size_t i = 0; i < n && whole; i += piece) {
         const size_t count = n - i < piece ? n - i : piece;
         for (size_t k = 0; k < whole;) {
@@ -242,7 +254,7 @@ static enum cufilter_status cpu_process(void* self, void* plan, const float* x, 
     }
     for (size_t k = whole; k < width; ++k)
         c->recoveries += iir_cpu_column(p, x + k, y + k, n, width, c->z + k);
-    flush_end(mode);
+    iir_flush_end(mode);
     return CUFILTER_OK;
 }
 

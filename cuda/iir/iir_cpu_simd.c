@@ -364,6 +364,19 @@ INLINE void serial(const struct iir_sections* sections, const float* x, float* y
     }
 }
 
+INLINE size_t pieces(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
+                     size_t pitch, double* z)
+{
+    size_t recoveries = 0;
+    for (size_t done = 0; done < n; done += CUFILTER_IIR_PIECE) {
+        const size_t left = n - done;
+        const size_t count = left < CUFILTER_IIR_PIECE ? left : CUFILTER_IIR_PIECE;
+        serial(&plan->sections, x + done * pitch, y + done * pitch, count, pitch, z);
+        recoveries += iir_tend_column(z, 2 * plan->sections.n, pitch);
+    }
+    return recoveries;
+}
+
 /* The longest blocks that fit, then shorter ones, then the rest one by one. */
 INLINE size_t column(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
                      size_t pitch, double* z, const size_t group)
@@ -375,14 +388,8 @@ INLINE size_t column(const struct iir_cpu_plan* plan, const float* x, float* y, 
             recoveries += blocks(plan, x + done * pitch, y + done * pitch, L,
                                  plan->power[size], pitch, z, group);
     }
-    while (done < n) {
-        const size_t count =
-            n - done < CUFILTER_IIR_PIECE ? n - done : CUFILTER_IIR_PIECE;
-        serial(&plan->sections, x + done * pitch, y + done * pitch, count, pitch, z);
-        recoveries += iir_tend_column(z, 2 * plan->sections.n, pitch);
-        done += count;
-    }
-    return recoveries;
+    return recoveries +
+           pieces(plan, x + done * pitch, y + done * pitch, n - done, pitch, z);
 }
 
 /* ------------------------------------------------------------------ instruction sets */
@@ -449,6 +456,12 @@ size_t iir_cpu_column(const struct iir_cpu_plan* plan, const float* x, float* y,
                       size_t pitch, double* z)
 {
     return choose()->column(plan, x, y, n, pitch, z);
+}
+
+size_t iir_cpu_serial(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
+                      size_t pitch, double* z)
+{
+    return pieces(plan, x, y, n, pitch, z);
 }
 
 void iir_cpu_ring(const struct iir_cpu_plan* plan, double* z, double x, size_t n)

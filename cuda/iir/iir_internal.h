@@ -17,16 +17,29 @@ struct iir_section {
 struct iir_sections {
     size_t n;
     struct iir_section s[CUFILTER_IIR_MAX_SECTIONS];
+    /* Imaginary parts, where spec.complex_sections. */
+    struct iir_section im[CUFILTER_IIR_MAX_SECTIONS];
 };
 
-/* Real columns of the stream: complex data with real sections are twice as many. */
+/* A transfer function in direct form, divided by a[0]; a[0] itself is not used. With
+ * complex coefficients all are (re, im). */
+struct iir_taps {
+    const double *b, *a;
+    size_t n_b, n_a; /* 1 and up */
+};
+
 struct iir_spec {
-    size_t width;
+    size_t width; /* real columns of the stream: for complex data twice the channels */
     int device;
+    bool complex_data;
+    bool complex_sections; /* real columns then are pairs (re, im) of one recursion */
+    enum cufilter_iir_algorithm algorithm; /* as asked for; create() refuses others */
+    int n_threads;
 };
 
 /* A plan is what one set of sections needs; it is made in any thread beside process() and
- * switched by iir.c between calls. The state is [n][2][width]. */
+ * switched by iir.c between calls. The state is [n][2][width] doubles; set_state(NULL, n)
+ * zeroes it and follows each change of n. */
 struct iir_backend {
     enum cufilter_status (*create)(void** self, const struct iir_spec* spec);
     void (*destroy)(void* self); /* NULL is legal */
@@ -39,11 +52,25 @@ struct iir_backend {
     enum cufilter_status (*get_state)(void* self, double* state, size_t n);
     enum cufilter_status (*set_state)(void* self, const double* state, size_t n);
     uint64_t (*recoveries)(const void* self);
+    void (*set_threads)(void* self, int n_threads); /* NULL is legal */
     void* (*stream)(void* self);
     int (*describe)(void* self, void* plan, char* text, size_t size);
 };
 
 extern const struct iir_backend iir_backend_cpu;
+#ifdef CUFILTER_HAVE_IIR_GPU /* set beside CUFILTER_HAVE_CUDA once iir_gpu.c is there */
+extern const struct iir_backend iir_backend_gpu;
+#endif
+/* The direct form on the CPU; its make_plan() is iir_direct_make_plan(), its state that
+ * of get_state() in cufilter/iir.h. */
+extern const struct iir_backend iir_backend_direct;
+enum cufilter_status iir_direct_make_plan(void** plan, const struct iir_spec* spec,
+                                          const struct iir_taps* taps);
+
+/* Flush to zero, denormals are zero, on x86: a filter's tail would else run many times
+ * slower. end() takes what begin() gave. */
+unsigned iir_flush_begin(void);
+void iir_flush_end(unsigned before);
 
 /* Checks and normalises; `where` is the function that a failure names. */
 enum cufilter_status iir_sections_make(struct iir_sections* sections, const double* sos,
@@ -51,6 +78,10 @@ enum cufilter_status iir_sections_make(struct iir_sections* sections, const doub
 
 /* The largest |pole|. */
 double iir_largest_pole(const struct iir_sections* sections);
+
+/* CUFILTER_IIR_BY_ACCURACY: orders and scales `sections`; section i is then the one that
+ * was at order[i]. With `keep`, order[] is taken as given. */
+void iir_sections_order(struct iir_sections* sections, size_t* order, bool keep);
 
 /* ---------------------------------------------------------------- CPU kernels */
 
@@ -100,6 +131,9 @@ size_t iir_cpu_columns(const struct iir_cpu_plan* plan, const float* x, float* y
                        size_t n, size_t pitch, size_t columns, double* z);
 /* One column. Returns how often its state was not finite and set to zero. */
 size_t iir_cpu_column(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
+                      size_t pitch, double* z);
+/* The same, item after item. */
+size_t iir_cpu_serial(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
                       size_t pitch, double* z);
 /* The scaled sections' state in lanes, z[2 n][IIR_LANES], after n items of `x`, then 0.
  */

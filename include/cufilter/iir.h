@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cascaded IIR filter: second-order sections, on the CPU.
+/* Cascaded IIR filter: second-order sections, on a GPU or the CPU.
  *
  * A section of coefficients b0 b1 b2 a0 a1 a2, divided by a0, takes x to y by
  *
@@ -10,7 +10,20 @@
  * and its y is the next section's x. It is what scipy.signal.sosfilt computes, in the
  * same form, so coefficients (`sos`, [n_sections][6]) and state (`zi`, `zf`) go from one
  * to the other as they are. b0 = 0 and b2 = a2 = 0 are legal. Coefficients and state are
- * double, and so is all arithmetic; items are float or complex float (re, im).
+ * double, and so is all arithmetic on the CPU; items are float or complex float (re, im).
+ *
+ * Complex coefficients come as (re, im) pairs: `sos` is then [n_sections][6][2], with
+ * scipy's complex sections in the same order; data must be complex.
+ *
+ * A transfer function (b, a) may take the place of `sos`: it is split into sections (see
+ * cufilter_iir_factor()). Where that loses what (b, a) says (CUFILTER_IIR_INEXACT), where
+ * its order is above 64, or where it has no feedback (n_a = 1, n_b > 3), it runs as it
+ * is, in direct form on the CPU, in double:
+ *
+ *     y[n] = b[0] x[n] + b[1] x[n-1] + ... - a[1] y[n-1] - a[2] y[n-2] - ...
+ *
+ * summed from left to right, which is what GNU Radio's iir_filter_ffd, ccd and ccz do to
+ * the bit. One log line tells.
  *
  * Channels: an item of the stream is a vector of n_channels values, [time][channel], each
  * channel filtered on its own by the same sections.
@@ -38,7 +51,31 @@ CUFILTER_EXTERN_C_BEGIN
 
 #define CUFILTER_IIR_MAX_SECTIONS ((size_t)32)
 #define CUFILTER_IIR_MAX_CHANNELS ((size_t)65536)
+#define CUFILTER_IIR_MAX_TAPS ((size_t)65536) /* of b, of a */
+#define CUFILTER_IIR_MAX_THREADS 256
 #define CUFILTER_IIR_PIECE ((size_t)4096)
+
+/* How a call is computed. All agree within 1e-6 relative rms; one that the device does
+ * not have is UNSUPPORTED. PH factorization and cyclic reduction: H. Zhai and B.-P.
+ * Paris, "Parallel Cascaded Recursive Filtering on Multi-Core CPUs and GPUs", 2026. */
+enum cufilter_iir_algorithm {
+    CUFILTER_IIR_AUTO,   /* by a measured rule, see docs/iir.md */
+    CUFILTER_IIR_SERIAL, /* CPU: item after item */
+    CUFILTER_IIR_BLOCKS, /* CPU: blocks side by side in lanes, their states known before
+                          */
+    CUFILTER_IIR_PH,     /* PH factorization; on a GPU with decoupled lookback */
+    CUFILTER_IIR_CR,     /* cyclic reduction; on a GPU with decoupled lookback */
+    CUFILTER_IIR_WARPS, /* GPU: streaming warps, a warm-up that the poles' decay bounds */
+    CUFILTER_IIR_DIRECT /* CPU: (b, a) in direct form, whatever its factors */
+};
+
+/* Order of the sections. */
+enum cufilter_iir_order {
+    CUFILTER_IIR_AS_GIVEN,
+    /* The order and the scaling by powers of two in which the signal between sections
+     * swells least; same filter, smaller rounding errors in float. */
+    CUFILTER_IIR_BY_ACCURACY
+};
 
 struct cufilter_iir_config {
     int device;        /* see device.h; default CUFILTER_DEVICE_AUTO */
@@ -47,16 +84,24 @@ struct cufilter_iir_config {
 
     const double* sos;        /* [n_sections][6]: b0 b1 b2 a0 a1 a2, a0 not 0 */
     size_t n_sections;        /* 1 .. MAX_SECTIONS */
-    int complex_coefficients; /* must be 0: not supported yet */
+    int complex_coefficients; /* all coefficients are (re, im); default 0 */
 
     /* As get_state() gives it; default NULL: zeros. */
     const double* initial_state;
+
+    /* In place of sos: scipy's signs, 1 .. MAX_TAPS coefficients each, a[0] not 0. */
+    const double *b, *a;
+    size_t n_b, n_a;
+
+    enum cufilter_iir_algorithm algorithm; /* default AUTO */
+    enum cufilter_iir_order order;         /* default AS_GIVEN */
+    int n_threads; /* CPU threads of long calls, 1 .. MAX_THREADS; default 1 */
 };
 
 /* What becomes of the state when the sections change. */
 enum cufilter_iir_change {
     CUFILTER_IIR_RESET, /* zeros */
-    CUFILTER_IIR_KEEP /* z1, z2 of each section stay; needs as many sections as before */
+    CUFILTER_IIR_KEEP /* the values of the state stay; needs a state of the same layout */
 };
 
 typedef struct cufilter_iir cufilter_iir;
@@ -64,9 +109,9 @@ typedef struct cufilter_iir cufilter_iir;
 /* Fills in the defaults; the sections must still be set. */
 CUFILTER_C_API void cufilter_iir_defaults(struct cufilter_iir_config* config);
 
-/* INVALID for a broken rule, UNSUPPORTED for complex coefficients and for a GPU, which
- * has no IIR filter yet; AUTO takes the CPU and, where there is a GPU, logs that once. A
- * pole on or outside the unit circle is legal and logged. Sections and state are copied.
+/* INVALID for a broken rule, UNSUPPORTED for an algorithm that the device does not have
+ * and for a GPU asked to run a direct form; AUTO takes the CPU then and logs it. A pole
+ * on or outside the unit circle is legal and logged. Coefficients and state are copied.
  */
 CUFILTER_C_API enum cufilter_status
 cufilter_iir_create(cufilter_iir** iir, const struct cufilter_iir_config* config);
@@ -88,20 +133,36 @@ CUFILTER_C_API enum cufilter_status cufilter_iir_set_sos(cufilter_iir* iir,
                                                          size_t n_sections,
                                                          enum cufilter_iir_change change);
 
+/* The same with (b, a), which may move between sections and direct form with RESET. */
+CUFILTER_C_API enum cufilter_status
+cufilter_iir_set_transfer(cufilter_iir* iir, const double* b, size_t n_b, const double* a,
+                          size_t n_a, enum cufilter_iir_change change);
+
+/* CPU threads of long calls, from the next process() on; a GPU ignores it. */
+CUFILTER_C_API enum cufilter_status cufilter_iir_set_threads(cufilter_iir* iir,
+                                                             int n_threads);
+
 /* All state to zero. */
 CUFILTER_C_API enum cufilter_status cufilter_iir_reset(cufilter_iir* iir);
 
-/* The number of doubles in a state: 2 n_sections n_channels, twice that for complex data.
- */
+/* The number of doubles in a state: 2 n_sections n_channels, in direct form
+ * (n_b + n_a - 2) n_channels, twice that for complex data. */
 CUFILTER_C_API size_t cufilter_iir_state_size(cufilter_iir* iir);
 
 /* [n_sections][2][n_channels] values z1, z2, complex (re, im) for complex data: scipy's
- * zf of items along axis 0. INVALID where n is not state_size(), or for set_state where a
- * value is not finite. */
+ * zf of items along axis 0; sections are those of get_sos(). In direct form
+ * [n_b + n_a - 2][n_channels]: the last n_b - 1 inputs, newest first, then the last n_a -
+ * 1 outputs. INVALID where n is not state_size(), or for set_state where a value is not
+ * finite. */
 CUFILTER_C_API enum cufilter_status cufilter_iir_get_state(cufilter_iir* iir,
                                                            double* state, size_t n);
 CUFILTER_C_API enum cufilter_status cufilter_iir_set_state(cufilter_iir* iir,
                                                            const double* state, size_t n);
+
+/* The sections in use, in their order in the cascade, a0 = 1: sos[MAX_SECTIONS][6], (re,
+ * im) for complex coefficients, and their number; 0 where a direct form runs. */
+CUFILTER_C_API enum cufilter_status cufilter_iir_get_sos(cufilter_iir* iir, double* sos,
+                                                         size_t* n_sections);
 
 /* How often a channel's state was found not finite and set to zero; complex data count
  * real and imaginary part apart. */
