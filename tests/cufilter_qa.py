@@ -61,6 +61,16 @@ def convolve(x, taps, decimation=1):
     return y[::decimation][:n]
 
 
+def run_changed(block, x, at, change):
+    """Sends x through the block and calls change() once `at` items have gone into it."""
+    sink = SINKS["c" if np.iscomplexobj(x) else "f"]()
+    tb = gr.top_block()
+    feeder = Feeder(x, at, change)
+    tb.connect(feeder, block, sink)
+    tb.run()
+    return np.array(sink.data(), x.dtype)
+
+
 class Feeder(gr.sync_block):
     """Puts out x and calls hook(), in its own thread, once `at` items have gone. As with
     every block written in Python, the caller must hold it while the flowgraph runs."""
@@ -84,11 +94,12 @@ class Feeder(gr.sync_block):
         return n
 
 
-def run(block, x, kinds, tags=(), max_noutput_items=None):
-    """Sends x through the block; kinds are the types of its input and output. Gives the
-    output, and with tags also (offset, key, value) of those that came out."""
-    source = SOURCES[kinds[0]](x.tolist(), False, 1, list(tags))
-    sink = SINKS[kinds[1]]()
+def run(block, x, kinds, tags=(), max_noutput_items=None, vlen=1):
+    """Sends x through the block; kinds are the types of its input and output, items
+    vectors of vlen of them, one after the other in x. Gives the output, and with tags
+    also (offset, key, value) of those that came out."""
+    source = SOURCES[kinds[0]](x.tolist(), False, vlen, list(tags))
+    sink = SINKS[kinds[1]](vlen)
     tb = gr.top_block()
     tb.connect(source, block, sink)
     if max_noutput_items:

@@ -15,7 +15,8 @@ from cufilter_qa import (FFT_KINDS, FIR_KINDS, Feeder, TestCase, convolve, main,
 FIR = (["fft_filter_" + kind for kind in FFT_KINDS] +
        ["fir_filter_" + kind for kind in FIR_KINDS])
 PFB = ["pfb_channelizer_ccf", "pfb_synthesizer_ccf"]
-REPLACED = FIR + PFB
+IIR = ["single_pole_iir_filter_ff", "single_pole_iir_filter_cc"]
+REPLACED = FIR + PFB + IIR
 
 
 class Module(TestCase):
@@ -69,8 +70,9 @@ print(fft_filter_ccc(1, [1]).device(), filter.fir_filter_fff(1, [1]).device())
 
     def test_docstrings(self):
         for name in REPLACED:
-            self.assertIn("numchans" if name in PFB else "decimation",
-                          getattr(filter, name).__doc__)
+            argument = ("numchans" if name in PFB else "decimation" if name in FIR else
+                        "y[n-1]")
+            self.assertIn(argument, getattr(filter, name).__doc__)
             self.assertTrue(getattr(filter, name).set_taps.__doc__)
 
     def test_devices(self):

@@ -7,6 +7,7 @@ namespace py = pybind11;
 void bind_device(py::module& m);
 void bind_fft_filter(py::module& m);
 void bind_fir_filter(py::module& m);
+void bind_iir(py::module& m);
 void bind_pfb(py::module& m);
 
 PYBIND11_MODULE(cufilter_python, m)
@@ -17,5 +18,6 @@ PYBIND11_MODULE(cufilter_python, m)
     bind_device(m);
     bind_fft_filter(m);
     bind_fir_filter(m);
+    bind_iir(m);
     bind_pfb(m);
 }

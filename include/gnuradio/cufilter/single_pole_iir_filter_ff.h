@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Single-pole IIR filter: float stream. */
+#ifndef INCLUDED_CUFILTER_SINGLE_POLE_IIR_FILTER_FF_H
+#define INCLUDED_CUFILTER_SINGLE_POLE_IIR_FILTER_FF_H
+
+#include <gnuradio/cufilter/single_pole_iir_filter_blk.h>
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An IIR handle of the C API as an object that throws. */
+#ifndef INCLUDED_CUFILTER_LIB_IIR_ENGINE_H
+#define INCLUDED_CUFILTER_LIB_IIR_ENGINE_H
+
+#include <cufilter/iir.h>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace cufilter {
+
+/* What an IIR block asks of the core, apart from its coefficients. */
+struct iir_settings {
+    std::string block; /* its name, for messages */
+    bool complex_data;
+    unsigned vlen; /* values of an item, each filtered on its own */
+    int device;
+    int batch_items;
+    bool steady_start; /* sections only: start as if the first item had always been there
+                        */
+};
+
+/* [n][6]: b0 b1 b2 a0 a1 a2 of each section. */
+using sos_matrix = std::vector<std::vector<double>>;
+
+/* Unless noted, methods may be called from any thread beside process() and act at its
+ * next call. */
+class iir_engine
+{
+public:
+    iir_engine(const iir_settings& settings, const sos_matrix& sos);
+
+    /* The state of each section is kept where keep_state is set and the number of
+     * sections stays; otherwise the filter starts anew. */
+    void set_sos(const sos_matrix& sos, bool keep_state);
+
+    /* The filter starts anew. */
+    void reset() { d_restart = true; }
+
+    /* Filters n items. */
+    void process(const void* in, void* out, size_t n);
+
+    /* As cufilter_iir_get_state() has it; from the thread of process() only. */
+    std::vector<double> state();
+    void set_state(const std::vector<double>& state);
+
+    /* How often a state was found not finite and set to zero. */
+    uint64_t recoveries() const { return d_recoveries; }
+
+    int device() const { return d_device; }
+
+private:
+    struct destroy {
+        void operator()(cufilter_iir* iir) const { cufilter_iir_destroy(iir); }
+    };
+
+    void settle(const float* item);
+    void check(cufilter_status status) const;
+
+    const iir_settings d_settings;
+    std::unique_ptr<cufilter_iir, destroy> d_iir;
+    std::atomic<int> d_device;
+    std::atomic<bool> d_restart;
+    std::atomic<uint64_t> d_recoveries{0};
+    std::mutex d_mutex;        /* of what follows */
+    std::vector<double> d_sos; /* rows in a row */
+};
+
+} // namespace cufilter
+} // namespace gr
+
+#endif

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tests of the IIR blocks share. scipy is the reference; without it they are
+skipped."""
+
+import sys
+
+import numpy as np
+import pmt
+from gnuradio import gr
+from cufilter_qa import SKIPPED
+
+try:
+    from scipy import signal
+except ImportError:
+    print("skipped: no scipy")
+    sys.exit(SKIPPED)
+
+IIR_ACCURACY = 1e-6  # relative rms against float64
+PIECE = 4096  # items that a bad one may spoil
+
+
+def wide(x):
+    return x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
+
+
+def make_tags(offsets):
+    return [gr.tag_utils.python_to_tag((int(offset), pmt.intern("tag"),
+                                        pmt.from_long(int(offset))))
+            for offset in offsets]
+
+
+def post(block, message):
+    block.to_basic_block()._post(pmt.intern("cmd"), message)
