@@ -112,7 +112,8 @@ static void ring_impulse(struct iir_cpu_plan* plan)
         for (size_t r = 0; r < rows; ++r) {
             const double value = z[r * IIR_LANES];
             plan->impulse[j * plan->row + r] = value;
-            peak[r] = fmax(peak[r], fabs(value));
+            if (isfinite(value)) /* poles outside the circle leave the range */
+                peak[r] = fmax(peak[r], fabs(value));
         }
     }
     plan->reach = IIR_LONGEST_BLOCK;
