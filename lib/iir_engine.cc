@@ -42,21 +42,39 @@ iir_engine::iir_engine(const iir_settings& settings, const sos_matrix& sos)
       d_restart(settings.steady_start),
       d_sos(rows_in_a_row(sos, settings.block))
 {
-    use_gnuradio_log();
     cufilter_iir_config config;
     cufilter_iir_defaults(&config);
-    config.device = settings.device;
-    config.complex_data = settings.complex_data;
-    config.n_channels = settings.vlen;
     config.sos = d_sos.data();
     config.n_sections = sos.size();
+    open(config);
+    if (settings.steady_start)
+        steady_state(d_sos, settings.block); /* there must be one */
+}
 
+iir_engine::iir_engine(const iir_settings& settings, const iir_transfer& transfer)
+    : d_settings(settings), d_restart(false)
+{
+    const size_t parts = transfer.is_complex ? 2 : 1;
+    cufilter_iir_config config;
+    cufilter_iir_defaults(&config);
+    config.b = transfer.b.data();
+    config.n_b = transfer.b.size() / parts;
+    config.a = transfer.a.data();
+    config.n_a = transfer.a.size() / parts;
+    config.complex_coefficients = transfer.is_complex;
+    open(config);
+}
+
+void iir_engine::open(cufilter_iir_config& config)
+{
+    use_gnuradio_log();
+    config.device = d_settings.device;
+    config.complex_data = d_settings.complex_data;
+    config.n_channels = d_settings.vlen;
     cufilter_iir* iir = nullptr;
     check(cufilter_iir_create(&iir, &config));
     d_iir.reset(iir);
     d_device = cufilter_iir_get_device(iir);
-    if (settings.steady_start)
-        steady_state(d_sos, settings.block); /* there must be one */
 }
 
 void iir_engine::check(cufilter_status status) const
@@ -76,6 +94,15 @@ void iir_engine::set_sos(const sos_matrix& sos, bool keep_state)
     d_sos = values;
     if (!keep)
         d_restart = true;
+}
+
+void iir_engine::set_transfer(const iir_transfer& transfer)
+{
+    const size_t parts = transfer.is_complex ? 2 : 1;
+    std::lock_guard<std::mutex> guard(d_mutex);
+    check(cufilter_iir_set_transfer(d_iir.get(), transfer.b.data(),
+                                    transfer.b.size() / parts, transfer.a.data(),
+                                    transfer.a.size() / parts, CUFILTER_IIR_RESET));
 }
 
 /* The state that `item` for ever would have led to. A value that is not finite counts as
@@ -103,6 +130,7 @@ void iir_engine::process(const void* in, void* out, size_t n)
     }
     check(cufilter_iir_process(d_iir.get(), in, n, out));
     d_recoveries = cufilter_iir_get_recoveries(d_iir.get());
+    d_device = cufilter_iir_get_device(d_iir.get());
 }
 
 std::vector<double> iir_engine::state()

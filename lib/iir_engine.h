@@ -27,16 +27,26 @@ struct iir_settings {
 /* [n][6]: b0 b1 b2 a0 a1 a2 of each section. */
 using sos_matrix = std::vector<std::vector<double>>;
 
+/* A transfer function in scipy's signs; complex coefficients as (re, im). */
+struct iir_transfer {
+    std::vector<double> b, a;
+    bool is_complex;
+};
+
 /* Unless noted, methods may be called from any thread beside process() and act at its
  * next call. */
 class iir_engine
 {
 public:
     iir_engine(const iir_settings& settings, const sos_matrix& sos);
+    iir_engine(const iir_settings& settings, const iir_transfer& transfer);
 
     /* The state of each section is kept where keep_state is set and the number of
      * sections stays; otherwise the filter starts anew. */
     void set_sos(const sos_matrix& sos, bool keep_state);
+
+    /* The filter starts anew. Complex coefficients only where it was made with them. */
+    void set_transfer(const iir_transfer& transfer);
 
     /* The filter starts anew. */
     void reset() { d_restart = true; }
@@ -51,6 +61,7 @@ public:
     /* How often a state was found not finite and set to zero. */
     uint64_t recoveries() const { return d_recoveries; }
 
+    /* A transfer function that does not go into sections may leave the GPU. */
     int device() const { return d_device; }
 
 private:
@@ -58,6 +69,7 @@ private:
         void operator()(cufilter_iir* iir) const { cufilter_iir_destroy(iir); }
     };
 
+    void open(cufilter_iir_config& config);
     void settle(const float* item);
     void check(cufilter_status status) const;
 

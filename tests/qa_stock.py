@@ -15,7 +15,8 @@ from cufilter_qa import (FFT_KINDS, FIR_KINDS, Feeder, TestCase, convolve, main,
 FIR = (["fft_filter_" + kind for kind in FFT_KINDS] +
        ["fir_filter_" + kind for kind in FIR_KINDS])
 PFB = ["pfb_channelizer_ccf", "pfb_synthesizer_ccf"]
-IIR = ["single_pole_iir_filter_ff", "single_pole_iir_filter_cc"]
+IIR = (["iir_filter_" + kind for kind in ("ffd", "ccf", "ccd")] +
+       ["single_pole_iir_filter_ff", "single_pole_iir_filter_cc"])
 REPLACED = FIR + PFB + IIR
 
 
@@ -71,7 +72,7 @@ print(fft_filter_ccc(1, [1]).device(), filter.fir_filter_fff(1, [1]).device())
     def test_docstrings(self):
         for name in REPLACED:
             argument = ("numchans" if name in PFB else "decimation" if name in FIR else
-                        "y[n-1]")
+                        "y[n-")
             self.assertIn(argument, getattr(filter, name).__doc__)
             self.assertTrue(getattr(filter, name).set_taps.__doc__)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Python classes of the IIR blocks. */
 #include "block_bindings.h"
+#include <gnuradio/cufilter/iir_filter_blk.h>
 #include <gnuradio/cufilter/single_pole_iir_filter_blk.h>
 #include <gnuradio/cufilter/sos_filter.h>
 #include <pybind11/complex.h>
@@ -39,6 +40,31 @@ static void bind_common(block_class<BLOCK>& block)
         .def("recoveries", &BLOCK::recoveries, without_gil(),
              "How often a state was found not finite and set to zero.")
         .def("device", &BLOCK::device, DOC_DEVICE);
+}
+
+template <class ITEM, class TAP>
+static void bind_iir_filter(py::module& m, const char* name, const char* types)
+{
+    using block = gr::cufilter::iir_filter_blk<ITEM, TAP>;
+    const std::string doc =
+        std::string("IIR filter: ") + types +
+        ".\n\n"
+        "    y[n] = sum_{k=0} fftaps[k] x[n-k] + sum_{k=1} fbtaps[k] y[n-k]\n\n"
+        "and with oldstyle=False minus the second sum. fbtaps[0] is ignored.\n\n"
+        "fftaps, fbtaps: finite numbers, at most 65536 each.\n"
+        "oldstyle: GNU Radio's sign of feedback taps; scipy's (b, a) need "
+        "False.\n" DOC_IIR_ARGUMENTS DOC_IIR_PORT("keys fftaps and fbtaps", "set_taps");
+    block_class<block> c(m, name, doc.c_str());
+    c.def(py::init(&block::make), py::arg("fftaps"), py::arg("fbtaps"),
+          py::arg("oldstyle") = true, py::arg("device") = CUFILTER_DEVICE_AUTO,
+          py::arg("batch_items") = 0, without_gil())
+        .def("set_taps", &block::set_taps, py::arg("fftaps"), py::arg("fbtaps"),
+             without_gil(),
+             "New taps from the next call on, from any thread; the filter starts anew "
+             "with them.")
+        .def("fftaps", &block::fftaps, "The feed-forward taps in use.")
+        .def("fbtaps", &block::fbtaps, "The feedback taps in use, as they were given.");
+    bind_common<block>(c);
 }
 
 template <class ITEM>
@@ -91,6 +117,12 @@ static void bind_single_pole(py::module& m, const char* name, const char* types)
 
 void bind_iir(py::module& m)
 {
+    bind_iir_filter<float, double>(m, "iir_filter_ffd",
+                                   "float in, float out, double taps");
+    bind_iir_filter<gr_complex, float>(m, "iir_filter_ccf",
+                                       "complex in, complex out, float taps");
+    bind_iir_filter<gr_complex, double>(m, "iir_filter_ccd",
+                                        "complex in, complex out, double taps");
     bind_sos<float>(m, "sos_filter_ff", "float in, float out");
     bind_sos<gr_complex>(m, "sos_filter_cc", "complex in, complex out");
     bind_single_pole<float>(m, "single_pole_iir_filter_ff", "float in, float out");

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* IIR filter: float stream, double taps. */
+#ifndef INCLUDED_CUFILTER_IIR_FILTER_FFD_H
+#define INCLUDED_CUFILTER_IIR_FILTER_FFD_H
+
+#include <gnuradio/cufilter/iir_filter_blk.h>
+
+#endif
