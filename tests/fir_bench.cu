@@ -29,7 +29,7 @@ namespace {
         }                                                                                \
     } while (0)
 
-constexpr uint32_t ring_items = 65536;
+constexpr uint32_t ring_items = 1 << 17;
 constexpr double error_bar = 5e-7;
 
 __host__ __device__ uint32_t mix(uint32_t x)
@@ -177,7 +177,7 @@ struct fir_launch launch_of(const bench& b, int64_t n)
 {
     struct fir_launch l = {};
     l.x = b.x, l.y = b.y, l.ring = b.ring, l.ring_mask = ring_items - 1;
-    l.begin = 0, l.end = n;
+    l.begin = 0, l.end = n, l.y_here = true;
     return l;
 }
 
@@ -304,12 +304,9 @@ void time_transforms(bench& b)
         std::vector<size_t> rows;
     };
     const std::vector<transform> all = {
-        {256, 16, {1, 2, 3, 4}},
-        {1024, 32, {1, 2, 3, 4, 6, 8}},
-        {2048, 128, {1, 2, 3, 4, 6, 8}},
-        {4096, 256, {1, 2, 3, 4, 6, 8}},
-        {8192, 256, {4, 6, 8, 12}},
-        {16384, 512, {6, 8, 12, 16, 18, 20, 22, 24, 25, 26, 27}},
+        {256, 16, {1, 2, 3, 4}},         {1024, 32, {1, 2, 3, 4, 6, 8}},
+        {2048, 128, {1, 2, 3, 4, 6, 8}}, {4096, 256, {1, 2, 3, 4, 6, 8}},
+        {8192, 256, {4, 6, 8, 12}},      {16384, 512, {6, 8, 12, 16, 18, 20, 22, 24, 25}},
     };
     for (enum cufilter_fir_type type : {CUFILTER_FIR_CCC, CUFILTER_FIR_FFF})
         for (const transform& t : all)
@@ -355,10 +352,11 @@ int main(int argc, char** argv)
         time_transforms(b);
         return b.failures != 0;
     }
-    std::vector<size_t> lengths = {1,    17,   33,    64,    65,   66,   128,  129,
-                                   130,  256,  257,   258,   512,  513,  514,  1024,
-                                   1025, 1026, 2048,  2049,  2050, 4096, 4097, 4098,
-                                   8193, 8194, 10241, 12289, 13825};
+    std::vector<size_t> lengths = {1,     17,    33,    64,    65,    66,    128,   129,
+                                   130,   256,   257,   258,   512,   513,   514,   1024,
+                                   1025,  1026,  2048,  2049,  2050,  4096,  4097,  4098,
+                                   8193,  8194,  10241, 12289, 12290, 12801, 12802, 16385,
+                                   16386, 24577, 24578, 32769, 40961, 49153};
     if (quick)
         lengths = {65, 129, 257, 513, 1025, 2049, 4097, 8193};
     for (enum cufilter_fir_type type : {CUFILTER_FIR_CCC, CUFILTER_FIR_FFF})
@@ -377,7 +375,7 @@ int main(int argc, char** argv)
             for (enum cufilter_fir_method method :
                  {CUFILTER_FIR_DIRECT, CUFILTER_FIR_FUSED})
                 time_filter(b, type, d[1], d[0], method);
-    for (size_t m : {65, 257, 1025, 4097, 8193, 13826})
+    for (size_t m : {65, 257, 1025, 4097, 8193, 24577, 49153, 49159, 100000})
         time_filter(b, CUFILTER_FIR_CCC, m, 1, CUFILTER_FIR_SIX_STEP);
     for (size_t m : {17, 65, 257, 1025, 4097})
         for (int64_t n : {4096, 65536, 1 << 20}) {

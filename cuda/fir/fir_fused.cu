@@ -6,7 +6,7 @@
  * that finishes a short call first. Long run: a window of N points yields N - overlap
  * outputs, overlap being M - 1 rounded up to whole rows of T, so the rate is the shape's
  * measured points a second times (N - overlap) / N. Short call: the shape's latency adds
- * up. */
+ * up. A filter in parts is as many launches. */
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -39,29 +39,47 @@ bool real_stream(const struct fir_spec* spec)
 }
 
 /* What a shape offers to a filter, a kernel with the overlap built in if there is one;
- * `kernel` is nullptr where the filter is too long for it. */
+ * `kernel` is nullptr where the filter is too long for it. A filter in parts has
+ * `part_taps` taps in each but the last. */
 struct offer {
     const fused_shape* shape = nullptr;
     const void* kernel = nullptr;
-    int fold = 1;       /* of the decimation */
-    int shared = 0;     /* bytes */
-    int rows = 0;       /* of overlap */
+    int fold = 1;   /* of the decimation */
+    int shared = 0; /* bytes */
+    int rows = 0;   /* of overlap */
+    int parts = 1;
+    size_t part_taps = 0;
     double outputs = 0; /* a window, or pair of windows, at decimation 1 */
-    double rate = 0;    /* of windows, a us */
+    double rate = 0;    /* of windows, a us and part */
 };
+
+/* False where even the most parts are too long. */
+bool split(offer* o, const fused_shape& s, size_t n_taps)
+{
+    const int most_rows = s.most_parts > 1 ? s.P / 2 : s.P * 25 / 32;
+    for (o->parts = s.most_parts > 1 ? 2 : 1; o->parts <= s.most_parts; ++o->parts) {
+        o->part_taps = (n_taps + o->parts - 1) / o->parts;
+        o->rows = (int)((o->part_taps - 1 + s.T - 1) / s.T);
+        if (o->rows <= most_rows)
+            return true;
+    }
+    return false;
+}
 
 offer offer_of(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
 {
     const enum fused_io io = io_of(spec);
     offer o;
-    if (n_taps > (size_t)s.N)
-        return o;
     o.shape = &s;
-    o.rows = (int)((n_taps - 1 + s.T - 1) / s.T);
-    if (o.rows * 32 > s.P * 27)
+    /* Sums of parts are in float. */
+    if (n_taps > (size_t)s.N * s.most_parts || !split(&o, s, n_taps) ||
+        (o.parts > 1 && spec->type == CUFILTER_FIR_FSF))
         return o;
     int log2_fold = 0;
-    if (io == FUSED_ANY) {
+    if (io != FUSED_ANY && o.parts > 1) {
+        o.kernel = s.open[io];
+        o.rate = s.open_points_ns[io] * 1e3 / s.N;
+    } else if (io == FUSED_ANY) {
         while (log2_fold < 3 && spec->decimation % ((size_t)2 << log2_fold) == 0)
             ++log2_fold;
         o.kernel = s.any[log2_fold];
@@ -74,7 +92,8 @@ offer offer_of(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
             o.rate = k->rate[io] * 1e3;
         }
     o.outputs = (double)(s.P - o.rows) * s.T * (real_stream(spec) ? 2 : 1);
-    o.rate /= o.outputs;
+    if (o.parts == 1)
+        o.rate /= o.outputs;
     if (!o.kernel)
         o.kernel = s.any[0];
     if (o.rate == 0)
@@ -86,7 +105,7 @@ offer offer_of(const fused_shape& s, const struct fir_spec* spec, size_t n_taps)
 /* us for a call of n items */
 double predicted_us(const offer& o, double n)
 {
-    return o.shape->latency_us + std::ceil(n / o.outputs) / o.rate;
+    return o.parts * (o.shape->latency_us + std::ceil(n / o.outputs) / o.rate);
 }
 
 /* What the current device can run of the forced size, or of all. */
@@ -98,7 +117,7 @@ offer best_offer(const struct fir_spec* spec, size_t n_taps, double n)
         cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
             cudaSuccess)
         return best;
-    for (const fused_shapes& list : {fused_short, fused_middle, fused_long})
+    for (const fused_shapes& list : {fused_short, fused_middle, fused_long, fused_parts})
         for (const fused_shape* s = list.shapes; s < list.shapes + list.n; ++s) {
             if (spec->fft_size != 0 && spec->fft_size != (size_t)s->N)
                 continue;
@@ -131,14 +150,17 @@ void fft(std::vector<zd>& v)
             }
 }
 
-/* H / N in the order of the threads: register pair i of thread t at [i][t]. */
-std::vector<float4> response_table(const fused_shape& s, const struct fir_design* design)
+/* H / N of taps [from, to) in the order of the threads: register pair i of thread t at
+ * [i][t]. Appended to `out`. */
+void put_response(std::vector<float4>& out, const fused_shape& s,
+                  const struct fir_design* design, size_t from, size_t to)
 {
     std::vector<zd> H(s.N);
-    for (size_t k = 0; k < design->n_taps; ++k)
-        H[k] = zd(design->h[2 * k], design->h[2 * k + 1]) / (double)s.N;
+    for (size_t k = from; k < to; ++k)
+        H[k - from] = zd(design->h[2 * k], design->h[2 * k + 1]) / (double)s.N;
     fft(H);
-    std::vector<float4> out(s.N / 2);
+    const size_t at = out.size();
+    out.resize(at + s.N / 2);
     const int row = s.R3 > 1 ? s.R3 : s.R2, columns = s.R3 > 1 ? s.R2 / s.D : 1;
     for (int t = 0; t < s.T; ++t)
         for (int r = 0; r < s.P; r += 2) {
@@ -150,10 +172,9 @@ std::vector<float4> response_table(const fused_shape& s, const struct fir_design
                 f = j + s.R1 * j2, step = s.R1 * s.R2;
             }
             const zd e = H[f + step * i], o = H[f + step * (i + 1)];
-            out[r / 2 * s.T + t] = make_float4((float)e.real(), (float)e.imag(),
-                                               (float)o.real(), (float)o.imag());
+            out[at + r / 2 * s.T + t] = make_float4((float)e.real(), (float)e.imag(),
+                                                    (float)o.real(), (float)o.imag());
         }
-    return out;
 }
 
 /* Puts the (cos, tan) pairs of a DFT of R points with the twiddle of angle 2 pi num / den
@@ -206,7 +227,7 @@ void twiddle_tables(const fused_shape& s, std::vector<float4> tw[4])
 
 struct table {
     offer use;
-    float4* memory = nullptr; /* H, then the twiddles */
+    float4* memory = nullptr; /* H of every part, then the twiddles */
     const float4* H = nullptr;
     const float4* tw[4] = {};
     int resident = 0; /* blocks that the GPU holds at once */
@@ -227,7 +248,10 @@ enum cufilter_status count_resident(table* t)
 enum cufilter_status make_table(table* t, const offer& use,
                                 const struct fir_design* design)
 {
-    std::vector<float4> all = response_table(*use.shape, design), tw[4];
+    std::vector<float4> all, tw[4];
+    for (size_t from = 0; from < design->n_taps; from += use.part_taps)
+        put_response(all, *use.shape, design, from,
+                     std::min(from + use.part_taps, design->n_taps));
     twiddle_tables(*use.shape, tw);
     size_t offset[4];
     for (int i = 0; i < 4; ++i) {
@@ -252,7 +276,9 @@ enum cufilter_status make_table(table* t, const offer& use,
 struct fir_fused {
     struct fir_spec spec;
     size_t n_taps;
-    table tables[2]; /* long calls; short calls, where another shape serves them */
+    table tables[2];     /* long calls; short calls, where another shape serves them */
+    void* sum = nullptr; /* of parts, [sum_items] outputs */
+    size_t sum_items = 0;
 };
 
 bool fir_fused_supports(const struct fir_spec* spec, size_t n_taps)
@@ -278,7 +304,7 @@ enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_sp
                              "%s: %zu taps with fft_size %zu exceed the fused kernels of "
                              "this GPU",
                              __func__, design->n_taps, spec->fft_size);
-    struct fir_fused* f = new (std::nothrow) fir_fused{*spec, design->n_taps, {}};
+    struct fir_fused* f = new (std::nothrow) fir_fused{*spec, design->n_taps};
     if (!f)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", __func__);
     enum cufilter_status status = CUFILTER_OK;
@@ -303,6 +329,34 @@ static const table* table_for(const struct fir_fused* plan, double n)
     return b->use.kernel && predicted_us(b->use, n) < predicted_us(a->use, n) ? b : a;
 }
 
+enum cufilter_status fir_fused_prepare(struct fir_fused* plan, size_t n)
+{
+    void* sum = nullptr;
+    if (n <= plan->sum_items ||
+        std::max(plan->tables[0].use.parts, plan->tables[1].use.parts) == 1)
+        return CUFILTER_OK;
+    CUFILTER_TRY_CUDA(cudaMalloc(&sum, n * plan->spec.out_size));
+    cudaFree(plan->sum); /* waits for what still uses it */
+    plan->sum = sum;
+    plan->sum_items = n;
+    return CUFILTER_OK;
+}
+
+/* Part p of the launch that `args` describes. Only the last one to run, part 0, appends,
+ * signals and writes y where that is far. */
+static void set_part(fused_args* args, const table* t, int p,
+                     const struct fir_fused* plan, const struct fir_launch* launch)
+{
+    const bool last = p == 0, first = p == t->use.parts - 1;
+    void* const sum = launch->y_here ? launch->y : plan->sum;
+    args->shift = (int64_t)p * (int64_t)t->use.part_taps;
+    args->H = t->H + (size_t)p * t->use.shape->N / 2;
+    args->sum = first ? nullptr : sum;
+    args->s.y = last ? launch->y : sum;
+    args->s.append = last && launch->append;
+    args->s.flag = last ? launch->flag : nullptr;
+}
+
 enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
                                       const struct fir_launch* launch)
 {
@@ -318,7 +372,6 @@ enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
     args.origin = launch->begin;
     if (t->use.fold > 1)
         args.origin -= ((launch->begin - launch->first) % D + D) % D;
-    args.H = t->H;
     std::copy(t->tw, t->tw + 4, args.tw);
     const int64_t group = (int64_t)t->use.outputs * shape.groups;
     const int64_t blocks = (launch->end - args.origin + group - 1) / group;
@@ -329,9 +382,12 @@ enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
     if (shape.N < 16384 && blocks > 2 * t->resident)
         args.prefetch = group * (t->resident / 2);
     void* parameters[] = {&args};
-    CUFILTER_TRY_CUDA(cudaLaunchKernel(t->use.kernel, dim3((unsigned)blocks),
-                                       dim3(shape.threads), parameters, t->use.shared,
-                                       launch->stream));
+    for (int p = t->use.parts - 1; p >= 0; --p) {
+        set_part(&args, t, p, plan, launch);
+        CUFILTER_TRY_CUDA(cudaLaunchKernel(t->use.kernel, dim3((unsigned)blocks),
+                                           dim3(shape.threads), parameters, t->use.shared,
+                                           launch->stream));
+    }
     return CUFILTER_OK;
 }
 
@@ -341,12 +397,16 @@ void fir_fused_free(struct fir_fused* plan)
         return;
     for (table& t : plan->tables)
         cudaFree(t.memory);
+    cudaFree(plan->sum);
     delete plan;
 }
 
 int fir_fused_describe(const struct fir_fused* plan, char* text, size_t size)
 {
     const table *a = &plan->tables[0], *b = &plan->tables[1];
+    if (a->use.parts > 1)
+        return std::snprintf(text, size, "fused overlap-save, FFT %d, in %d parts",
+                             a->use.shape->N, a->use.parts);
     if (!b->use.kernel)
         return std::snprintf(text, size, "fused overlap-save, FFT %d", a->use.shape->N);
     return std::snprintf(text, size, "fused overlap-save, FFT %d (short calls: %d)",

@@ -21,10 +21,15 @@
  *
  * One segment a group and no loop over segments: the hardware's scheduling of short
  * blocks hides the loads of one block behind the arithmetic of others better than loops
- * do. The overlap is read twice, the second time from the L2. */
+ * do. The overlap is read twice, the second time from the L2.
+ *
+ * A filter longer than half a window goes in parts of S taps: part p takes the input p S
+ * items earlier, and each part's launch adds its outputs to those of the one before. The
+ * part of shift 0 comes last, as it alone appends to the history. */
 #ifndef CUFILTER_FIR_FIR_FUSED_CUH
 #define CUFILTER_FIR_FIR_FUSED_CUH
 
+#include <algorithm>
 #include "fir_device.cuh"
 #include "fir_fft.cuh"
 
@@ -42,7 +47,55 @@ struct fused_args {
     const float4* H;     /* pairs in the order of the threads' registers */
     const float4* tw[4]; /* twiddles of the twiddled passes, in order */
     int64_t prefetch;    /* items ahead that a block asks the L2 for; 0: none */
+    /* Of kernels that ADD: the part's shift, and what output i adds to at sum[i], or
+     * nullptr; `sum` may be y. */
+    int64_t shift;
+    const void* sum;
 };
+
+/* Adds where nobody waits for the old value, which is what makes parts fast. Each item
+ * gets one addition a launch, so the order of sums is fixed. */
+__device__ __forceinline__ void add_to(float2* p, float2 v)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("red.global.add.v2.f32 [%0], {%1, %2};" ::"l"(p), "f"(v.x), "f"(v.y)
+                 : "memory");
+#else
+    atomicAdd(&p->x, v.x);
+    atomicAdd(&p->y, v.y);
+#endif
+}
+__device__ __forceinline__ void add_to(float* p, float v)
+{
+    atomicAdd(p, v);
+}
+__device__ __forceinline__ void add_to(int16_t*, int16_t) {} /* never goes in parts */
+
+__device__ __forceinline__ float2 plus(const volatile float2& a, float2 b)
+{
+    return make_float2(a.x + b.x, a.y + b.y);
+}
+__device__ __forceinline__ float plus(float a, float b)
+{
+    return a + b;
+}
+__device__ __forceinline__ int16_t plus(int16_t, int16_t b)
+{
+    return b;
+}
+
+/* Output i: y[i] = value, or sum[i] + value. */
+template <bool ADD, class Item>
+__device__ __forceinline__ void put_output(const fused_args& a, int64_t i, Item value)
+{
+    Item* const p = (Item*)a.s.y + i;
+    if (!ADD || !a.sum)
+        *p = value;
+    else if (a.sum == a.s.y)
+        add_to(p, value);
+    else
+        *p = plus(((const volatile Item*)a.sum)[i], value);
+}
 
 /* The pairs of real segments are V apart. */
 template <int IO>
@@ -125,43 +178,47 @@ __device__ __forceinline__ void load_segment(float2* v, const fused_args& a, int
 }
 
 /* The output of place k is v[bit_reverse(k)]. */
-template <int P, int T, class Item, class Get>
-__device__ __forceinline__ void store_rows(const fir_stream& s, int64_t base, int t,
+template <int P, int T, bool ADD, class Item, class Get>
+__device__ __forceinline__ void store_rows(const fused_args& a, int64_t base, int t,
                                            int K0, Get get)
 {
+    const fir_stream& s = a.s;
+    const int64_t at = base - s.first + t;
     if (__builtin_expect(base + K0 * T >= s.first && base + P * T <= s.end, 1)) {
-        Item* p = (Item*)s.y + (base - s.first) + t;
+        Item* p = (Item*)s.y + at;
 #pragma unroll
         for (int k = 0; k < P; ++k)
-            if (k >= K0)
+            if (ADD && k >= K0)
+                put_output<ADD, Item>(a, at + T * k, get(bit_reverse(k, P)));
+            else if (k >= K0)
                 __stcs(p + T * k, get(bit_reverse(k, P)));
     } else {
-        Item* p = (Item*)s.y + (base - s.first) + t;
 #pragma unroll
         for (int k = 0; k < P; ++k) {
             const int64_t n = base + t + T * k;
             if (k >= K0 && n >= s.first && n < s.end)
-                p[T * k] = get(bit_reverse(k, P));
+                put_output<ADD, Item>(a, at + T * k, get(bit_reverse(k, P)));
         }
     }
 }
 
 /* Of the places n = base + F (t + T/F k), those that are outputs: F divides D, and base
  * is a multiple of F from the first output. */
-template <int P, int T, int F, class Item, class Get>
-__device__ __forceinline__ void store_decimated(const fir_stream& s, int64_t base, int t,
+template <int P, int T, int F, bool ADD, class Item, class Get>
+__device__ __forceinline__ void store_decimated(const fused_args& a, int64_t base, int t,
                                                 int K0, Get get)
 {
+    const fir_stream& s = a.s;
     output_walk walk((base - s.first) / F + t, T / F, s.decimation / F);
 #pragma unroll
     for (int k = 0; k < P; ++k, walk.next()) {
         const int64_t n = base + F * t + T * k;
         if (k >= K0 && walk.hit() && n >= s.begin && n >= s.first && n < s.end)
-            ((Item*)s.y)[walk.index] = get(bit_reverse(k, P));
+            put_output<ADD, Item>(a, walk.index, get(bit_reverse(k, P)));
     }
 }
 
-template <int P, int T, int K, int IO, int F>
+template <int P, int T, int K, int IO, int F, bool ADD = false>
 __device__ __forceinline__ void store_segment(const float2* v, const fused_args& a,
                                               int64_t base, int t)
 {
@@ -174,18 +231,18 @@ __device__ __forceinline__ void store_segment(const float2* v, const fused_args&
     const auto short_re = [&](int i) { return to_int16(v[i].x, s.round_output); };
     const auto short_im = [&](int i) { return to_int16(v[i].y, s.round_output); };
     if constexpr (IO == FUSED_COMPLEX) {
-        store_rows<P, T, float2>(s, base, t, K0, whole);
+        store_rows<P, T, ADD, float2>(a, base, t, K0, whole);
     } else if constexpr (IO == FUSED_REAL) {
-        store_rows<P, T, float>(s, base, t, K0, re);
-        store_rows<P, T, float>(s, next, t, K0, im);
+        store_rows<P, T, ADD, float>(a, base, t, K0, re);
+        store_rows<P, T, ADD, float>(a, next, t, K0, im);
     } else if (a.type == CUFILTER_FIR_FFF) {
-        store_decimated<P, T, F, float>(s, base, t, K0, re);
-        store_decimated<P, T, F, float>(s, next, t, K0, im);
+        store_decimated<P, T, F, ADD, float>(a, base, t, K0, re);
+        store_decimated<P, T, F, ADD, float>(a, next, t, K0, im);
     } else if (a.type == CUFILTER_FIR_FSF) {
-        store_decimated<P, T, F, int16_t>(s, base, t, K0, short_re);
-        store_decimated<P, T, F, int16_t>(s, next, t, K0, short_im);
+        store_decimated<P, T, F, ADD, int16_t>(a, base, t, K0, short_re);
+        store_decimated<P, T, F, ADD, int16_t>(a, next, t, K0, short_im);
     } else {
-        store_decimated<P, T, F, float2>(s, base, t, K0, whole);
+        store_decimated<P, T, F, ADD, float2>(a, base, t, K0, whole);
     }
 }
 
@@ -385,7 +442,7 @@ __device__ __forceinline__ void middle_pass(float2* row, const float4* tw, int s
         row[i * S::CS] = w[bit_reverse(i, S::R2)];
 }
 
-template <class S, int K, int IO, int F>
+template <class S, int K, int IO, int F, bool ADD = false>
 __global__ void __launch_bounds__(S::THREADS, S::blocks(IO))
     fused_three(const __grid_constant__ fused_args a)
 {
@@ -395,10 +452,11 @@ __global__ void __launch_bounds__(S::THREADS, S::blocks(IO))
     float2* sm = (float2*)shared;
     const int t = threadIdx.x, g = t / D, l = t % D;
     const int64_t base = segment_base<R1, T, K, IO>(a, blockIdx.x);
+    const int64_t from = ADD ? base - a.shift : base;
     if (t == 0)
-        prefetch_segment<R1, T, K, IO>(a, base);
+        prefetch_segment<R1, T, K, IO>(a, from);
     float2 v[R1];
-    load_segment<R1, T, K, IO>(v, a, base, t);
+    load_segment<R1, T, K, IO>(v, a, from, t);
     dft<R1, false>(v);
 #pragma unroll
     for (int j = 0; j < R1; ++j)
@@ -442,7 +500,7 @@ __global__ void __launch_bounds__(S::THREADS, S::blocks(IO))
         for (int j = 0; j < R1; ++j)
             v[j] = column[j * RS];
         dft<R1, true>(v, a.tw[3] + F * t, T);
-        store_segment<R1, T, K, IO, F>(v, a, base, t);
+        store_segment<R1, T, K, IO, F, ADD>(v, a, base, t);
     }
     signal_done(a.s);
 }
@@ -459,6 +517,11 @@ struct fused_shape {
     int R1, R2, R3, D;           /* R3 = 1: two passes */
     const fused_kernel* kernels; /* in rising overlap */
     int n_kernels;
+    /* The most parts of a filter: beyond 1 the kernels ADD, there are no `kernels`, and
+     * `open` leaves the overlap of FUSED_COMPLEX and FUSED_REAL to the launch. */
+    int most_parts;
+    const void* open[2];
+    float open_points_ns[2]; /* measured */
     /* FUSED_ANY with decimation folded by F = 1, 2, 4, 8: kernels, shared memory, and the
      * measured points of the windows a ns */
     const void* any[4];
@@ -478,6 +541,7 @@ fused_shape make_shape(const fused_kernel* kernels, int n_kernels,
     if constexpr (S::R3 > 1)
         s.D = S::D;
     s.kernels = kernels, s.n_kernels = n_kernels, s.latency_us = latency_us;
+    s.most_parts = 1;
     for (int i = 0; i < 4; ++i) {
         s.any[i] = any[i], s.points_ns[i] = points_ns[i];
         s.shared[i] = S::shared(1 << i);
@@ -531,12 +595,29 @@ fused_shape shape_of_three(const rows<K...>& rate, const float (&points_ns)[4],
     return make_shape<S>(kernels, sizeof...(K), any, points_ns, latency_us);
 }
 
+/* For filters in several parts. */
+template <class S>
+fused_shape shape_of_parts(int most_parts, const float (&open_points_ns)[2],
+                           const float (&points_ns)[4], float latency_us)
+{
+    const void* const any[4] = {(const void*)fused_three<S, -1, FUSED_ANY, 1, true>,
+                                (const void*)fused_three<S, -1, FUSED_ANY, 2, true>,
+                                (const void*)fused_three<S, -1, FUSED_ANY, 4, true>,
+                                (const void*)fused_three<S, -1, FUSED_ANY, 8, true>};
+    fused_shape s = make_shape<S>(nullptr, 0, any, points_ns, latency_us);
+    s.most_parts = most_parts;
+    s.open[FUSED_COMPLEX] = (const void*)fused_three<S, -1, FUSED_COMPLEX, 1, true>;
+    s.open[FUSED_REAL] = (const void*)fused_three<S, -1, FUSED_REAL, 1, true>;
+    std::copy(open_points_ns, open_points_ns + 2, s.open_points_ns);
+    return s;
+}
+
 /* The kernels are spread over files for the compilers' sake. */
 struct fused_shapes {
     const fused_shape* shapes;
     int n;
 };
-extern const fused_shapes fused_short, fused_middle, fused_long;
+extern const fused_shapes fused_short, fused_middle, fused_long, fused_parts;
 
 } // namespace cufilter
 

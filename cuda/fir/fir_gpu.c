@@ -102,6 +102,7 @@ struct piece {
     const void* x;
     size_t n;
     void* y;
+    bool y_here; /* in device memory */
     int64_t first;
     size_t count;
 };
@@ -511,10 +512,13 @@ static enum cufilter_status filter_piece(struct gpu* g, struct gpu_plan* p,
         .ring_pos = g->ring_pos,
         .append = safe,
         .y = (char*)c->y - (late ? g->spec.out_size : 0),
+        .y_here = c->y_here,
         .first = first,
         .blocks_done = g->blocks_done,
         .stream = g->stream,
     };
+    if (p->fused && !c->y_here)
+        CUFILTER_TRY(fir_fused_prepare(p->fused, c->count + 1)); /* one before a late */
     struct fir_launch notify = launch;
     notify.flag = g->flag.device;
     notify.ticket = ticket ? ++g->ticket : 0;
@@ -667,6 +671,7 @@ static enum cufilter_status process_mapped(struct gpu* g, struct gpu_plan* p,
     uint32_t ticket;
     piece.x = c->x_device;
     piece.y = c->y_device;
+    piece.y_here = c->y_memory == CUFILTER_MEMORY_DEVICE;
     CUFILTER_TRY(filter_piece(g, p, &piece, &ticket));
     return wait_for(g, ticket);
 }
@@ -721,6 +726,7 @@ static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
                               : (char*)g->bounce_in.device + slot * items * in_size;
         piece.y = c->y_device ? (char*)c->y_device + f->done * out_size
                               : (char*)g->bounce_out.device + slot * capacity * out_size;
+        piece.y_here = c->y_memory == CUFILTER_MEMORY_DEVICE;
         CUFILTER_TRY(filter_piece(g, p, &piece, &f->ticket));
     }
     for (; landed < k; ++landed)
@@ -744,6 +750,7 @@ static enum cufilter_status queue_chunk(struct gpu* g, struct gpu_plan* p,
                       : (char*)c->x_device + begin * in_size;
     piece.y = copy_out ? (char*)g->staging_out.device + slot * capacity * out_size
                        : (char*)c->y_device + done * out_size;
+    piece.y_here = true;
     if (copy_in) {
         if (k >= SLOTS)
             CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_device, g->filtered[slot], 0));
@@ -815,7 +822,8 @@ static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
 {
     struct gpu* g = self;
     struct gpu_plan* p = plan;
-    struct call c = {.whole = {x, n_in, y, first, n_out}};
+    struct call c = {
+        .whole = {.x = x, .n = n_in, .y = y, .first = first, .count = n_out}};
     const uint32_t ring_pos = g->ring_pos;
     enum cufilter_status status;
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
@@ -829,6 +837,7 @@ static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
     if (c.x_memory == CUFILTER_MEMORY_DEVICE && c.y_memory == CUFILTER_MEMORY_DEVICE) {
         c.whole.x = c.x_device;
         c.whole.y = c.y_device;
+        c.whole.y_here = true;
         status = filter_piece(g, p, &c.whole, NULL);
     } else {
         status = process_host(g, p, &c);

@@ -89,6 +89,7 @@ struct fir_launch {
     bool append;
 
     void* y;       /* output i lies at y[i], output items */
+    bool y_here;   /* y is the GPU's own memory, quick to read again */
     int64_t first; /* <= 0; the launch's first output is at the least
                       first + i D >= begin */
 
@@ -111,6 +112,8 @@ enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_sp
                                     const struct fir_design* design);
 enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
                                       const struct fir_launch* launch);
+/* Makes what a launch of n outputs needs where y is not here. */
+enum cufilter_status fir_fused_prepare(struct fir_fused* plan, size_t n);
 void fir_fused_free(struct fir_fused* plan);
 int fir_fused_describe(const struct fir_fused* plan, char* text, size_t size);
 
