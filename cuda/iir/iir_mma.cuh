@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The machine's own words that the IIR kernels need: matrix products in double on the
+ * tensor cores. Not installed.
+ *
+ * Lane (g, t) = (lane / 4, lane % 4) of a warp holds, of the product of a 16 x 4 KS and a
+ * 4 KS x 8 matrix,
+ *
+ *     a[2 k], a[2 k + 1]     rows g and g + 8 of column 4 k + t,
+ *     b[k]                   row 4 k + t of column g,
+ *     c[0], c[1]; c[2], c[3] columns 2 t and 2 t + 1 of row g; of row g + 8. */
+#ifndef CUFILTER_IIR_IIR_MMA_CUH
+#define CUFILTER_IIR_IIR_MMA_CUH
+
+namespace cufilter {
+
+/* c += a b */
+template <int KS>
+__device__ __forceinline__ void mma(double (&c)[4], const double* a, const double* b)
+{
+    static_assert(KS == 1 || KS == 2 || KS == 4);
+    if constexpr (KS == 1)
+        asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+            "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+            : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+            : "d"(a[0]), "d"(a[1]), "d"(b[0]));
+    else if constexpr (KS == 2)
+        asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+            "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+            : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+            : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+    else
+        asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 "
+            "{%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, "
+            "{%0,%1,%2,%3};"
+            : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+            : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
+              "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+
+} // namespace cufilter
+
+#endif

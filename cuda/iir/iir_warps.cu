@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Streaming warps: a warp owns a run of tiles of one long stream and takes them one after
+ * the other (iir_tile.cuh), after a warm-up over the samples before its run, long enough
+ * that nothing is left of the state before that. Warps do not hear of each other. The
+ * first run, and those whose warm-up would begin before the stream, start from the state
+ * given, and the last leaves its own. */
+#include "iir_gpu.h"
+#include "iir_tile.cuh"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+namespace cufilter {
+namespace {
+
+constexpr int warps_of_block = 8;
+constexpr size_t longest_warm_up = (size_t)1 << 17;
+
+struct iir_runs {
+    int64_t tiles, tiles_of_run,
+        warm_up; /* warm_up in samples, or as many as there are */
+};
+
+/* [groups][parts][STATES] from and to [sections][2][parts] */
+template <int STATES, bool COMPLEX>
+__device__ __forceinline__ void move_state(const iir_stream& s, double* carry, bool out)
+{
+    constexpr int parts = COMPLEX ? 2 : 1;
+    for (int i = threadIdx.x & 31; i < s.groups * parts * STATES; i += 32) {
+        const int g = i / (parts * STATES), p = i / STATES % parts;
+        const int at = g * STATES + i % STATES; /* 2 section + which */
+        const bool real = at < 2 * s.n_sections;
+        if (out && real)
+            s.state_out[at * parts + p] = carry[i];
+        else if (!out)
+            carry[i] = real ? s.state_in[at * parts + p] : 0;
+    }
+    __syncwarp();
+}
+
+template <int STATES, bool COMPLEX, class Value>
+__device__ __forceinline__ void take_run(const iir_stream& s, const iir_runs& r,
+                                         const double2* tables, double* carry,
+                                         int64_t run)
+{
+    using tile = iir_tile<STATES, COMPLEX>;
+    const int64_t begin = run * r.tiles_of_run;
+    const int64_t end = min(begin + r.tiles_of_run, r.tiles);
+    if (begin >= end)
+        return;
+    const int64_t warm = max((int64_t)0, begin * tile::items - r.warm_up);
+    int recoveries = 0;
+    if (warm == 0)
+        move_state<STATES, COMPLEX>(s, carry, false);
+    else
+        for (int i = threadIdx.x & 31; i < s.groups * tile::parts * STATES; i += 32)
+            carry[i] = 0;
+    __syncwarp();
+    for (int64_t t = warm / tile::items; t < end; ++t) {
+        const int64_t first = t * tile::items;
+        const int found = iir_take_tile<STATES, COMPLEX, Value>(
+            s, tables, first, max(first, warm), carry, t >= begin);
+        recoveries += t >= begin ? found : 0;
+    }
+    if (end == r.tiles)
+        move_state<STATES, COMPLEX>(s, carry, true);
+    if (recoveries && (threadIdx.x & 31) == 0)
+        atomicAdd(s.recoveries, (unsigned long long)recoveries);
+}
+
+__device__ __forceinline__ void signal_done(const iir_stream& s)
+{
+    if (!s.flag)
+        return;
+    __syncthreads();
+    if (threadIdx.x != 0)
+        return;
+    __threadfence_system();
+    if (gridDim.x > 1) {
+        if (atomicAdd(s.blocks_done, 1u) != gridDim.x - 1)
+            return;
+        *s.blocks_done = 0;
+        __threadfence_system();
+    }
+    *s.flag = s.ticket;
+}
+
+template <int STATES, bool COMPLEX, class Value>
+__global__ void __launch_bounds__(32 * warps_of_block, 2)
+    take_runs(const __grid_constant__ iir_stream s, const __grid_constant__ iir_runs r)
+{
+    using tile = iir_tile<STATES, COMPLEX>;
+    extern __shared__ double2 shared[];
+    const int table = s.groups * 32 * tile::planes, warp = threadIdx.x / 32;
+    for (int i = threadIdx.x; i < table; i += blockDim.x)
+        shared[i] = s.tables[i];
+    __syncthreads();
+    double* const carry =
+        (double*)(shared + table) + warp * s.groups * tile::parts * STATES;
+    take_run<STATES, COMPLEX, Value>(s, r, shared, carry,
+                                     (int64_t)blockIdx.x * (blockDim.x / 32) + warp);
+    signal_done(s);
+}
+
+using kernel = void (*)(const iir_stream, const iir_runs);
+
+template <bool COMPLEX>
+kernel kernel_for(int states, int groups)
+{
+    return states == 4   ? take_runs<4, COMPLEX, float>
+           : states == 8 ? take_runs<8, COMPLEX, float>
+           : groups == 1 ? take_runs<16, COMPLEX, float>
+                         : take_runs<16, COMPLEX, double>;
+}
+
+} // namespace
+} // namespace cufilter
+
+using namespace cufilter;
+
+struct iir_warps {
+    int device, states, groups, parts, n_sections;
+    size_t warm_up;
+    kernel run;
+    int resident; /* warps that the GPU holds at a time */
+    size_t shared;
+    double2* tables;
+    iir_section* sections;
+};
+
+namespace {
+
+enum cufilter_status upload(void** to, const void* from, size_t bytes)
+{
+    CUFILTER_TRY_CUDA(cudaMalloc(to, bytes));
+    CUFILTER_TRY_CUDA(cudaMemcpy(*to, from, bytes, cudaMemcpyHostToDevice));
+    return CUFILTER_OK;
+}
+
+enum cufilter_status fill(struct iir_warps* w, const struct iir_sections* sections)
+{
+    const size_t bytes = iir_tile_table_bytes(sections->n);
+    double* const tables = (double*)cufilter_alloc(bytes);
+    if (!tables)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "iir_warps_make: no memory");
+    iir_tile_make_tables(tables, sections);
+    enum cufilter_status status = upload((void**)&w->tables, tables, bytes);
+    cufilter_free(tables);
+    CUFILTER_TRY(status);
+    CUFILTER_TRY(
+        upload((void**)&w->sections, sections->s, sections->n * sizeof *sections->s));
+    w->shared = bytes + (size_t)(warps_of_block * w->groups * w->parts * w->states) * 8;
+    int blocks = 0, processors = 0;
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute((const void*)w->run,
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           (int)w->shared));
+    CUFILTER_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, w->run, 32 * warps_of_block, w->shared));
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, w->device));
+    w->resident = std::max(1, blocks) * processors * warps_of_block;
+    return CUFILTER_OK;
+}
+
+} // namespace
+
+enum cufilter_status iir_warps_make(struct iir_warps** warps, const struct iir_spec* spec,
+                                    const struct iir_sections* sections)
+{
+    *warps = nullptr;
+    CUFILTER_TRY(cufilter_device_use(spec->device));
+    struct iir_warps* const w = new (std::nothrow) iir_warps{};
+    if (!w)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    w->device = spec->device;
+    w->n_sections = (int)sections->n;
+    w->states = iir_tile_states(sections->n);
+    w->groups = iir_tile_groups(sections->n);
+    w->parts = (int)spec->width;
+    w->warm_up = iir_tile_memory(sections, longest_warm_up);
+    w->run = w->parts == 2 ? kernel_for<true>(w->states, w->groups)
+                           : kernel_for<false>(w->states, w->groups);
+    const enum cufilter_status status = fill(w, sections);
+    if (status != CUFILTER_OK)
+        iir_warps_free(w);
+    else
+        *warps = w;
+    return status;
+}
+
+void iir_warps_free(struct iir_warps* w)
+{
+    if (!w)
+        return;
+    cudaFree(w->tables);
+    cudaFree(w->sections);
+    delete w;
+}
+
+size_t iir_warps_workspace(const struct iir_warps*, size_t)
+{
+    return 0;
+}
+
+size_t iir_warps_warm_up(const struct iir_warps* w)
+{
+    return w->warm_up;
+}
+
+int iir_warps_describe(const struct iir_warps* w, char* text, size_t size)
+{
+    if (w->warm_up == SIZE_MAX)
+        return std::snprintf(text, size, "streaming warps, one");
+    return std::snprintf(text, size, "streaming warps, warm-up %zu", w->warm_up);
+}
+
+enum cufilter_status iir_warps_launch(const struct iir_warps* w,
+                                      const struct iir_launch* l)
+{
+    iir_stream s{};
+    s.x = l->x, s.y = l->y, s.n = (int64_t)l->n;
+    s.vectors = ((uintptr_t)l->x | (uintptr_t)l->y) % 16 == 0;
+    s.sections = w->sections, s.n_sections = w->n_sections, s.groups = w->groups;
+    s.tables = w->tables;
+    s.state_in = l->state_in, s.state_out = l->state_out, s.recoveries = l->recoveries;
+    s.ticket = l->ticket, s.flag = l->flag, s.blocks_done = l->blocks_done;
+    const int64_t items = 16 / w->parts * IIR_TILE_ROW;
+    iir_runs r{};
+    r.tiles = (s.n + items - 1) / items;
+    const char* const waves = std::getenv("IIR_WAVES");
+    const int64_t runs = (int64_t)w->resident * (waves ? std::atoi(waves) : 1);
+    r.tiles_of_run = w->warm_up == SIZE_MAX ? r.tiles : (r.tiles + runs - 1) / runs;
+    r.warm_up = w->warm_up == SIZE_MAX ? s.n : (int64_t)w->warm_up;
+    const int64_t used = (r.tiles + r.tiles_of_run - 1) / r.tiles_of_run;
+    const int warps = (int)std::min<int64_t>(warps_of_block, used);
+    w->run<<<(unsigned)((used + warps - 1) / warps), 32 * warps, w->shared, l->stream>>>(
+        s, r);
+    CUFILTER_TRY_CUDA(cudaGetLastError());
+    return CUFILTER_OK;
+}
