@@ -13,11 +13,36 @@
 
 namespace cufilter {
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+/* Older GPUs: c of 8 rows, one k-step. */
+__device__ __forceinline__ void mma_half(double& c0, double& c1, double a, double b)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(c0), "+d"(c1)
+        : "d"(a), "d"(b));
+#else
+    const int lane = threadIdx.x & 31, row = lane & ~3, column = 8 * (lane % 4);
+    for (int k = 0; k < 4; ++k) {
+        const double value = __shfl_sync(~0u, a, row + k);
+        c0 = fma(value, __shfl_sync(~0u, b, column + k), c0);
+        c1 = fma(value, __shfl_sync(~0u, b, column + 4 + k), c1);
+    }
+#endif
+}
+#endif
+
 /* c += a b */
 template <int KS>
 __device__ __forceinline__ void mma(double (&c)[4], const double* a, const double* b)
 {
     static_assert(KS == 1 || KS == 2 || KS == 4);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+    for (int k = 0; k < KS; ++k) {
+        mma_half(c[0], c[1], a[2 * k], b[k]);
+        mma_half(c[2], c[3], a[2 * k + 1], b[k]);
+    }
+#else
     if constexpr (KS == 1)
         asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
             "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
@@ -35,6 +60,7 @@ __device__ __forceinline__ void mma(double (&c)[4], const double* a, const doubl
             : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
             : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
               "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+#endif
 }
 
 } // namespace cufilter
