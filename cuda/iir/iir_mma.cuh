@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine's own words that the IIR kernels need: matrix products in double on the
- * tensor cores. Not installed.
+ * tensor cores, asynchronous copies. Not installed.
  *
  * Lane (g, t) = (lane / 4, lane % 4) of a warp holds, of the product of a 16 x 4 KS and a
  * 4 KS x 8 matrix,
@@ -60,6 +60,42 @@ __device__ __forceinline__ void mma(double (&c)[4], const double* a, const doubl
             : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
             : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
               "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+#endif
+}
+
+/* Starts a copy of BYTES (4 or 16) to shared memory, of zeros where not `real`. */
+template <int BYTES>
+__device__ __forceinline__ void copy_async(float* to, const float* from, bool real)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+    const int bytes = real ? BYTES : 0;
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared),
+                     "l"(from), "r"(bytes)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared),
+                     "l"(from), "r"(bytes)
+                     : "memory");
+#else
+    for (int k = 0; k < BYTES / 4; ++k)
+        to[k] = real ? from[k] : 0.0f;
+#endif
+}
+/* Ends a set of copies. */
+__device__ __forceinline__ void commit_copies()
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* Waits for this thread's sets of copies but the last n. */
+template <int N>
+__device__ __forceinline__ void wait_copies()
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 #endif
 }
 

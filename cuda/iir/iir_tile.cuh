@@ -54,26 +54,23 @@ struct iir_tile {
     static constexpr int blocks = IIR_TILE_BLOCKS;
     static constexpr int items = rows * IIR_TILE_ROW;
     static constexpr int leaps = COMPLEX ? 3 : 4;
+    /* Floats from row to row in shared memory: lanes of two rows meet no bank twice. */
+    static constexpr int pitch = COMPLEX ? 2 * IIR_TILE_ROW + 4 : IIR_TILE_ROW + 16;
+    static constexpr int floats = rows * pitch;
     static constexpr int columns = STATES > 8 ? 2 : 1;
     static constexpr int steps = STATES / 4; /* k-steps of a state */
     static constexpr int pairs = STATES > 8 ? 2 : 1;
-    static constexpr int rise = 0;
-    static constexpr int leap = rise + blocks * columns * 2;
-    static constexpr int in = leap + 4 * columns * pairs;
-    static constexpr int step = in + columns * 2;
-    static constexpr int direct = step + columns * pairs;
-    static constexpr int out = direct + 4;
-    static constexpr int planes = out + 2 * pairs;
+    static constexpr int rise_at = 0;
+    static constexpr int leap_at = rise_at + blocks * columns * 2;
+    static constexpr int in_at = leap_at + 4 * columns * pairs;
+    static constexpr int step_at = in_at + columns * 2;
+    static constexpr int direct_at = step_at + columns * pairs;
+    static constexpr int out_at = direct_at + 4;
+    static constexpr int planes = out_at + 2 * pairs;
 
     struct state {
         double c[columns][4];
     };
-    /* A lane's samples of its two rows; of one group floats will do. */
-    template <class Value>
-    struct samples {
-        Value v[blocks][8];
-    };
-
     static __device__ __forceinline__ int lane() { return threadIdx.x & 31; }
 
     /* ---------------------------------------------------------------- operands */
@@ -94,6 +91,7 @@ struct iir_tile {
         for (int k = 0; k < steps; ++k)
             a[2 * k] = s.c[k / 2][k % 2], a[2 * k + 1] = s.c[k / 2][2 + k % 2];
     }
+    /* v: four samples of row g, then of row g + 8 */
     template <class Value>
     static __device__ __forceinline__ void operand(double* a, const Value (&v)[8])
     {
@@ -110,77 +108,74 @@ struct iir_tile {
 
     /* ---------------------------------------------------------------- memory */
 
-    /* The first of four samples that this lane holds of block b. */
-    static __device__ __forceinline__ int64_t place(int64_t first, int b, int half)
+    /* Brings samples [begin, end) of the tile from `first` on into `x`, zeros around
+     * them, asynchronously. */
+    static __device__ __forceinline__ void request(const iir_stream& s, int64_t first,
+                                                   int64_t begin, int64_t end, float* x)
     {
-        const int row = lane() / 4 + (COMPLEX ? 0 : 8 * half);
-        return first + row * IIR_TILE_ROW + b * IIR_TILE_BLOCK + 4 * (lane() % 4);
-    }
-    /* x[i .. i+3] inside [begin, end), else 0. */
-    template <class Value>
-    static __device__ __forceinline__ void load4(const iir_stream& s, int64_t i,
-                                                 int64_t begin, int64_t end, Value* v,
-                                                 Value* imaginary)
-    {
-        float w[4 * parts];
-        if (s.vectors && i >= begin && i + 4 <= end) {
-            const float4* const p = (const float4*)(s.x + i * parts);
-            for (int k = 0; k < parts; ++k)
-                *(float4*)(w + 4 * k) = __ldg(p + k);
-        } else {
-            for (int k = 0; k < 4 * parts; ++k) {
-                const int64_t at = i + k / parts;
-                w[k] = at >= begin && at < end ? __ldg(s.x + i * parts + k) : 0.0f;
+        constexpr int row_floats = IIR_TILE_ROW * parts;
+        const float* const from = s.x + first * parts;
+        if (s.vectors && begin <= first && end == first + items) {
+            for (int k = 0; k < row_floats * rows / 128; ++k) {
+                const int i = 128 * k + 4 * lane();
+                copy_async<16>(x + i / row_floats * pitch + i % row_floats, from + i,
+                               true);
             }
-        }
-        for (int k = 0; k < 4; ++k) {
-            v[k] = w[parts * k];
-            if (COMPLEX)
-                imaginary[k] = w[parts * k + parts - 1];
-        }
-    }
-    template <class Value>
-    static __device__ __forceinline__ void load(const iir_stream& s, int64_t first,
-                                                int64_t begin, int64_t end,
-                                                samples<Value>& x)
-    {
-        for (int b = 0; b < blocks; ++b)
-            for (int half = 0; half < 3 - parts; ++half)
-                load4(s, place(first, b, half), begin, end, x.v[b] + 4 * half,
-                      x.v[b] + 4);
-    }
-    static __device__ __forceinline__ void
-    store4(const iir_stream& s, int64_t i, const double* v, const double* imaginary)
-    {
-        float w[4 * parts];
-        for (int k = 0; k < 4; ++k) {
-            w[parts * k] = (float)v[k];
-            if (COMPLEX)
-                w[parts * k + parts - 1] = (float)imaginary[k];
-        }
-        if (s.vectors && i + 4 <= s.n) {
-            float4* const p = (float4*)(s.y + i * parts);
-            for (int k = 0; k < parts; ++k)
-                __stcs(p + k, *(const float4*)(w + 4 * k));
         } else {
-            for (int k = 0; k < 4 * parts; ++k)
-                if (i + k / parts < s.n)
-                    s.y[i * parts + k] = w[k];
+            const int low = (int)(begin > first ? begin - first : 0) * parts;
+            const int high = (int)(end - first) * parts;
+            for (int i = lane(); i < row_floats * rows; i += 32)
+                copy_async<4>(x + i / row_floats * pitch + i % row_floats, from + i,
+                              i >= low && i < high);
         }
     }
     static __device__ __forceinline__ void store(const iir_stream& s, int64_t first,
-                                                 int b, const double (&y)[8])
+                                                 const float* y)
     {
-        for (int half = 0; half < 3 - parts; ++half)
-            store4(s, place(first, b, half), y + 4 * half, y + 4);
+        constexpr int row_floats = IIR_TILE_ROW * parts;
+        float* const to = s.y + first * parts;
+        if (s.vectors && first + items <= s.n) {
+            for (int k = 0; k < row_floats * rows / 128; ++k) {
+                const int i = 128 * k + 4 * lane();
+                __stcs((float4*)(to + i),
+                       *(const float4*)(y + i / row_floats * pitch + i % row_floats));
+            }
+        } else {
+            const int64_t rest = (s.n - first) * parts;
+            const int count = rest < row_floats * rows ? (int)rest : row_floats * rows;
+            for (int i = lane(); i < count; i += 32)
+                to[i] = y[i / row_floats * pitch + i % row_floats];
+        }
     }
-    template <class Value>
-    static __device__ __forceinline__ bool finite(const samples<Value>& x)
+    /* Where this lane's samples of block b lie, of row g. */
+    static __device__ __forceinline__ int place(int b)
     {
-        float sum = 0;
-        for (int b = 0; b < blocks; ++b)
+        return lane() / 4 * pitch + (IIR_TILE_BLOCK * b + 4 * (lane() % 4)) * parts;
+    }
+    static __device__ __forceinline__ void read(const float* x, int b, float (&v)[8])
+    {
+        float w[8];
+        *(float4*)w = *(const float4*)(x + place(b));
+        *(float4*)(w + 4) = *(const float4*)(x + place(b) + (COMPLEX ? 4 : 8 * pitch));
+        for (int k = 0; k < 8; ++k)
+            v[k] = COMPLEX ? w[2 * (k % 4) + k / 4] : w[k];
+    }
+    static __device__ __forceinline__ void write(float* y, int b, const double (&v)[8])
+    {
+        float w[8];
+        for (int k = 0; k < 8; ++k)
+            w[COMPLEX ? 2 * (k % 4) + k / 4 : k] = (float)v[k];
+        *(float4*)(y + place(b)) = *(const float4*)w;
+        *(float4*)(y + place(b) + (COMPLEX ? 4 : 8 * pitch)) = *(const float4*)(w + 4);
+    }
+    static __device__ __forceinline__ bool finite(const float* x)
+    {
+        float sum = 0, v[8];
+        for (int b = 0; b < blocks; ++b) {
+            read(x, b, v);
             for (int k = 0; k < 8; ++k)
-                sum = fmaf((float)x.v[b][k], 0.0f, sum);
+                sum = fmaf(v[k], 0.0f, sum);
+        }
         return __all_sync(~0u, sum == 0.0f);
     }
 
@@ -204,7 +199,7 @@ struct iir_tile {
     {
         double operand_b[4];
         for (int m = 0; m < columns; ++m) {
-            fetch<4>(operand_b, table + 32 * (rise + (b * columns + m) * 2));
+            fetch<4>(operand_b, table + 32 * (rise_at + (b * columns + m) * 2));
             mma<4>(u.c[m], a, operand_b);
         }
     }
@@ -255,88 +250,154 @@ struct iir_tile {
         for (int d = 0; d < leaps; ++d) {
             state before = u;
             shift(before, 1 << d);
-            advance(u, before, table + 32 * (leap + d * columns * pairs));
+            advance(u, before, table + 32 * (leap_at + d * columns * pairs));
         }
     }
 
     /* ---------------------------------------------------------------- a tile */
 
+    /* What a block's step takes: of few states in registers, else in shared memory. */
+    struct step_tables {
+        static constexpr bool kept = STATES < 16;
+        double in[columns][4], step[columns][2 * pairs], direct[2][4], out[2][2 * pairs];
+        const double2* table;
+
+        __device__ __forceinline__ void fetch_in(int m)
+        {
+            fetch<4>(in[m], table + 32 * (in_at + 2 * m));
+        }
+        __device__ __forceinline__ void fetch_step(int m)
+        {
+            fetch<steps>(step[m], table + 32 * (step_at + pairs * m));
+        }
+        __device__ __forceinline__ void fetch_direct(int m)
+        {
+            fetch<4>(direct[m], table + 32 * (direct_at + 2 * m));
+        }
+        __device__ __forceinline__ void fetch_out(int m)
+        {
+            fetch<steps>(out[m], table + 32 * (out_at + pairs * m));
+        }
+        __device__ __forceinline__ void load(const double2* from)
+        {
+            table = from;
+            for (int m = 0; kept && m < columns; ++m)
+                fetch_in(m), fetch_step(m);
+            for (int m = 0; kept && m < 2; ++m)
+                fetch_direct(m), fetch_out(m);
+        }
+    };
+
     /* A block of all rows: y from x and s, and s behind it. */
-    static __device__ __forceinline__ void
-    block(const double2* table, const double (&x)[8], state& s, double (&y)[8])
+    static __device__ __forceinline__ void block(step_tables& t, const double (&x)[8],
+                                                 state& s, double (&y)[8])
     {
-        double a[2 * steps], b[4], c[2][4] = {{0}};
+        double a[2 * steps], c[2][4] = {{0}};
         state next{};
         operand(a, s);
         for (int m = 0; m < columns; ++m) {
-            fetch<4>(b, table + 32 * (in + 2 * m));
-            mma<4>(next.c[m], x, b);
+            if (!t.kept)
+                t.fetch_in(m), t.fetch_step(m);
+            mma<4>(next.c[m], x, t.in[m]);
+            if (columns == 2 && m == 0) /* states only act on sections after them */
+                mma<2>(next.c[m], a, t.step[m]);
+            else
+                mma<steps>(next.c[m], a, t.step[m]);
         }
         for (int m = 0; m < 2; ++m) {
-            fetch<4>(b, table + 32 * (direct + 2 * m));
-            mma<4>(c[m], x, b);
-            fetch<steps>(b, table + 32 * (out + pairs * m));
-            mma<steps>(c[m], a, b);
+            if (!t.kept)
+                t.fetch_direct(m), t.fetch_out(m);
+            mma<4>(c[m], x, t.direct[m]);
+            mma<steps>(c[m], a, t.out[m]);
         }
-        advance(next, s, table + 32 * step);
         for (int k = 0; k < 4; ++k)
             y[k] = c[k / 2][k % 2], y[4 + k] = c[k / 2][2 + k % 2];
         s = next;
     }
 
-    /* Takes a group's carry over `count` whole blocks of the tile. The group's output
-     * goes to y, or back to x where another group follows. */
-    template <class Value>
+    /* Takes a group's carry over `count` whole blocks of the tile, of samples
+     * source.get(b, v), and gives its output to source.put(b, y). */
+    template <class Source>
     static __device__ __forceinline__ void
-    group(const iir_stream& s, int64_t first, int count, const double2* table,
-          samples<Value>& x, double* carry, bool last, bool write)
+    group(int count, const double2* table, step_tables& t, Source& source, double* carry)
     {
         double a[8], y[8];
         state u{};
         for (int b = 0; b < blocks; ++b) {
-            operand(a, x.v[b]);
+            source.get(b, a);
             rise_of(u, table, a, b);
         }
         scan(u, carry, table);
         __syncwarp();
         for (int b = 0; b < blocks; ++b) {
-            if (count % blocks == b)
+            if (count < rows * blocks && count % blocks == b)
                 put_carry(carry, u, count / blocks);
-            operand(a, x.v[b]);
-            block(table, a, u, y);
-            if (last && write)
-                store(s, first, b, y);
-            else if (!last)
-                for (int k = 0; k < 8; ++k)
-                    x.v[b][k] = (Value)y[k];
+            source.get(b, a);
+            block(t, a, u, y);
+            source.put(b, y);
         }
         if (count == rows * blocks)
             put_carry(carry, u, rows - 1);
         __syncwarp();
     }
-};
-
-/* Takes a carry over a whole tile of x, of a single group, without its output. */
-template <int STATES, bool COMPLEX>
-__device__ __forceinline__ void
-iir_warm_up(const double2* table,
-            const typename iir_tile<STATES, COMPLEX>::template samples<float>& x,
-            double* carry)
-{
-    using tile = iir_tile<STATES, COMPLEX>;
-    double a[8];
-    typename tile::state u{}, start;
-    for (int b = 0; b < tile::blocks; ++b) {
-        tile::operand(a, x.v[b]);
-        tile::rise_of(u, table, a, b);
+    /* The same over a whole tile, without its output. */
+    template <class Source>
+    static __device__ __forceinline__ void warm_up(const double2* table, Source& source,
+                                                   double* carry)
+    {
+        double a[8];
+        state u{}, start;
+        for (int b = 0; b < blocks; ++b) {
+            source.get(b, a);
+            rise_of(u, table, a, b);
+        }
+        start = u;
+        scan(start, carry, table);
+        advance(u, start, table + 32 * leap_at);
+        __syncwarp();
+        put_carry(carry, u, rows - 1);
+        __syncwarp();
     }
-    start = u;
-    tile::scan(start, carry, table);
-    tile::advance(u, start, table + 32 * tile::leap);
-    __syncwarp();
-    tile::put_carry(carry, u, tile::rows - 1);
-    __syncwarp();
-}
+
+    /* Samples of the only group, in place in shared memory. */
+    struct in_shared {
+        float* x;
+        __device__ __forceinline__ void get(int b, double (&a)[8])
+        {
+            float v[8];
+            read(x, b, v);
+            operand(a, v);
+        }
+        __device__ __forceinline__ void put(int b, const double (&y)[8])
+        {
+            write(x, b, y);
+        }
+    };
+    /* Samples between groups, which stay double. */
+    struct in_registers {
+        double v[blocks][8];
+        __device__ __forceinline__ void get(int b, double (&a)[8]) { operand(a, v[b]); }
+        __device__ __forceinline__ void put(int b, const double (&y)[8])
+        {
+            for (int k = 0; k < 8; ++k)
+                v[b][k] = y[k];
+        }
+        __device__ __forceinline__ void load(const float* x)
+        {
+            float w[8];
+            for (int b = 0; b < blocks; ++b) {
+                read(x, b, w);
+                for (int k = 0; k < 8; ++k)
+                    v[b][k] = (double)w[k];
+            }
+        }
+        __device__ __forceinline__ void store(float* y)
+        {
+            for (int b = 0; b < blocks; ++b)
+                write(y, b, v[b]);
+        }
+    };
+};
 
 /* Lane k is section k, and meets sample i in step i + k: what is too short for a tile, or
  * holds values that are not finite and may not meet others' zeros. carry is
@@ -382,49 +443,61 @@ template <int STATES, bool COMPLEX>
 __device__ __forceinline__ int iir_tend(double* carry, int groups)
 {
     constexpr int parts = COMPLEX ? 2 : 1;
-    const int lane = threadIdx.x & 31;
-    bool bad[2] = {false, false};
-    for (int at = lane; at < groups * parts * STATES; at += 32) {
-        const double value = carry[at];
-        if (!isfinite(value))
+    const int lane = threadIdx.x & 31, n = groups * parts * STATES;
+    bool bad[2] = {false, false}, tiny = false;
+    for (int at = lane; at < n; at += 32) {
+        const double size = fabs(carry[at]);
+        if (!(size <= 1.7976931348623157e308))
             bad[COMPLEX ? at / STATES % 2 : 0] = true;
-        if (fabs(value) < IIR_TINY)
-            carry[at] = 0;
+        tiny |= size < IIR_TINY;
     }
+    if (!__any_sync(~0u, bad[0] || bad[1] || tiny))
+        return 0;
     const bool some[2] = {(bool)__any_sync(~0u, bad[0]), (bool)__any_sync(~0u, bad[1])};
-    for (int at = lane; at < groups * parts * STATES && (some[0] || some[1]); at += 32)
-        if (some[COMPLEX ? at / STATES % 2 : 0])
+    for (int at = lane; at < n; at += 32)
+        if (some[COMPLEX ? at / STATES % 2 : 0] || fabs(carry[at]) < IIR_TINY)
             carry[at] = 0;
     __syncwarp();
     return (int)some[0] + (int)some[1];
 }
 
-/* Takes carry over the tile from `first` on, or from `begin` inside of it, after zeros.
- * Returns the number of states that were not finite. */
-template <int STATES, bool COMPLEX, class Value>
-__device__ __forceinline__ int iir_take_tile(const iir_stream& s, const double2* tables,
-                                             int64_t first, int64_t begin, double* carry,
-                                             bool write)
+/* Takes carry over the tile from `first` on, or from `begin` inside of it, after zeros,
+ * whose samples are in x; the output takes their place. Returns the number of states that
+ * were not finite. */
+template <int STATES, bool COMPLEX, bool MANY>
+__device__ __forceinline__ int
+iir_take_tile(const iir_stream& s, const double2* tables,
+              typename iir_tile<STATES, COMPLEX>::step_tables& t, int64_t first,
+              int64_t begin, float* x, double* carry, bool write)
 {
     using tile = iir_tile<STATES, COMPLEX>;
-    constexpr bool single = sizeof(Value) == sizeof(float);
-    typename tile::template samples<Value> x;
     const int64_t end = first + tile::items < s.n ? first + tile::items : s.n;
     const int count = (int)(end - first), rest = count % IIR_TILE_BLOCK;
-    tile::load(s, first, begin, end, x);
     if (!tile::finite(x)) {
         iir_walk<STATES, COMPLEX>(s, begin, (int)(end - begin), carry, write);
         return iir_tend<STATES, COMPLEX>(carry, s.groups);
     }
-    if constexpr (single) {
-        if (write)
-            tile::group(s, first, count / IIR_TILE_BLOCK, tables, x, carry, true, true);
-        else
-            iir_warm_up<STATES, COMPLEX>(tables, x, carry);
+    if constexpr (MANY) {
+        typename tile::in_registers source;
+        typename tile::step_tables steps;
+        source.load(x);
+        for (int g = 0; g < s.groups; ++g) {
+            const double2* const table = tables + g * 32 * tile::planes;
+            steps.load(table);
+            tile::group(count / IIR_TILE_BLOCK, table, steps, source,
+                        carry + g * tile::parts * STATES);
+        }
+        source.store(x);
     } else {
-        for (int g = 0; g < s.groups; ++g)
-            tile::group(s, first, count / IIR_TILE_BLOCK, tables + g * 32 * tile::planes,
-                        x, carry + g * tile::parts * STATES, g + 1 == s.groups, write);
+        typename tile::in_shared source = {x};
+        if (write)
+            tile::group(count / IIR_TILE_BLOCK, tables, t, source, carry);
+        else
+            tile::warm_up(tables, source, carry);
+    }
+    if (write) {
+        __syncwarp();
+        tile::store(s, first, x);
     }
     if (rest)
         iir_walk<STATES, COMPLEX>(s, end - rest, rest, carry, false);

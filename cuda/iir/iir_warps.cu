@@ -40,10 +40,10 @@ __device__ __forceinline__ void move_state(const iir_stream& s, double* carry, b
     __syncwarp();
 }
 
-template <int STATES, bool COMPLEX, class Value>
+template <int STATES, bool COMPLEX, bool MANY>
 __device__ __forceinline__ void take_run(const iir_stream& s, const iir_runs& r,
-                                         const double2* tables, double* carry,
-                                         int64_t run)
+                                         const double2* tables, float* buffers,
+                                         double* carry, int64_t run)
 {
     using tile = iir_tile<STATES, COMPLEX>;
     const int64_t begin = run * r.tiles_of_run;
@@ -51,17 +51,31 @@ __device__ __forceinline__ void take_run(const iir_stream& s, const iir_runs& r,
     if (begin >= end)
         return;
     const int64_t warm = max((int64_t)0, begin * tile::items - r.warm_up);
+    typename tile::step_tables steps;
     int recoveries = 0;
+    auto request = [&](int64_t t) {
+        if (t < end)
+            tile::request(s, t * tile::items, warm, min((t + 1) * tile::items, s.n),
+                          buffers + t % 2 * tile::floats);
+        commit_copies();
+    };
+    request(warm / tile::items);
     if (warm == 0)
         move_state<STATES, COMPLEX>(s, carry, false);
     else
         for (int i = threadIdx.x & 31; i < s.groups * tile::parts * STATES; i += 32)
             carry[i] = 0;
-    __syncwarp();
+    if (!MANY)
+        steps.load(tables);
     for (int64_t t = warm / tile::items; t < end; ++t) {
         const int64_t first = t * tile::items;
-        const int found = iir_take_tile<STATES, COMPLEX, Value>(
-            s, tables, first, max(first, warm), carry, t >= begin);
+        __syncwarp();
+        request(t + 1);
+        wait_copies<1>();
+        __syncwarp();
+        const int found = iir_take_tile<STATES, COMPLEX, MANY>(
+            s, tables, steps, first, max(first, warm), buffers + t % 2 * tile::floats,
+            carry, t >= begin);
         recoveries += t >= begin ? found : 0;
     }
     if (end == r.tiles)
@@ -87,8 +101,8 @@ __device__ __forceinline__ void signal_done(const iir_stream& s)
     *s.flag = s.ticket;
 }
 
-template <int STATES, bool COMPLEX, class Value>
-__global__ void __launch_bounds__(32 * warps_of_block, 2)
+template <int STATES, bool COMPLEX, bool MANY>
+__global__ void __launch_bounds__(32 * warps_of_block, MANY ? 1 : 2)
     take_runs(const __grid_constant__ iir_stream s, const __grid_constant__ iir_runs r)
 {
     using tile = iir_tile<STATES, COMPLEX>;
@@ -97,10 +111,12 @@ __global__ void __launch_bounds__(32 * warps_of_block, 2)
     for (int i = threadIdx.x; i < table; i += blockDim.x)
         shared[i] = s.tables[i];
     __syncthreads();
-    double* const carry =
-        (double*)(shared + table) + warp * s.groups * tile::parts * STATES;
-    take_run<STATES, COMPLEX, Value>(s, r, shared, carry,
-                                     (int64_t)blockIdx.x * (blockDim.x / 32) + warp);
+    const int warps = blockDim.x / 32, states = s.groups * tile::parts * STATES;
+    double* const carries = (double*)(shared + table);
+    float* const buffers = (float*)(carries + warps * states);
+    take_run<STATES, COMPLEX, MANY>(s, r, shared, buffers + warp * 2 * tile::floats,
+                                    carries + warp * states,
+                                    (int64_t)blockIdx.x * warps + warp);
     signal_done(s);
 }
 
@@ -109,10 +125,10 @@ using kernel = void (*)(const iir_stream, const iir_runs);
 template <bool COMPLEX>
 kernel kernel_for(int states, int groups)
 {
-    return states == 4   ? take_runs<4, COMPLEX, float>
-           : states == 8 ? take_runs<8, COMPLEX, float>
-           : groups == 1 ? take_runs<16, COMPLEX, float>
-                         : take_runs<16, COMPLEX, double>;
+    return states == 4   ? take_runs<4, COMPLEX, false>
+           : states == 8 ? take_runs<8, COMPLEX, false>
+           : groups == 1 ? take_runs<16, COMPLEX, false>
+                         : take_runs<16, COMPLEX, true>;
 }
 
 } // namespace
