@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import wave
 
 import numpy as np
 import yaml
@@ -28,10 +29,19 @@ DATA = os.environ.get("CUFILTER_TEST_DATA",
                       os.path.join(HERE, "..", "..", "shared", "data"))
 STOCK = {"cufilter_fft_filter_xxx": "fft_filter_xxx",
          "cufilter_fir_filter_xxx": "fir_filter_xxx",
+         "cufilter_iir_designer": None,
+         "cufilter_iir_filter_xxx": "iir_filter_xxx",
+         "cufilter_iir_response": None,
          "cufilter_pfb_channelizer_ccf": "pfb_channelizer_ccf",
          "cufilter_pfb_channelizer_vcc": None,
-         "cufilter_pfb_synthesizer_ccf": "pfb_synthesizer_ccf"}
+         "cufilter_pfb_synthesizer_ccf": "pfb_synthesizer_ccf",
+         "cufilter_single_pole_iir_filter_xx": "single_pole_iir_filter_xx",
+         "cufilter_sos_filter_xx": None}
 FIR = [block for block in STOCK if "_fir_" in block or "_fft_" in block]
+IIR = ["cufilter_iir_filter_xxx", "cufilter_single_pole_iir_filter_xx",
+       "cufilter_sos_filter_xx"]
+SAMPLES = [block for block in STOCK if block not in ("cufilter_iir_designer",
+                                                     "cufilter_iir_response")]
 
 
 def our_blocks():
@@ -157,6 +167,37 @@ class Descriptions(Grc):
                     self.assertNotEqual(self.errors(
                         block, **{size: "2", "taps": "[1]", **values}), [])
 
+    def test_checks_of_iir_filters(self):
+        rate = {"samp_rate": "48e3"}
+        edges = {"cutoff": "4.8e3", "cutoff2": "9.6e3", **rate}
+        for block, good, bad in (
+                ("cufilter_iir_filter_xxx",
+                 ({"fftaps": "[1]", "fbtaps": "[1, 0.5]"}, {"type": "ccz", "fftaps": "[]",
+                                                            "fbtaps": "[1, 0.5j]"}),
+                 ({"fftaps": "'x'"}, {"device": "-3"}, {"batch_items": "-1"})),
+                ("cufilter_single_pole_iir_filter_xx",
+                 ({}, {"alpha": "0"}, {"alpha": "1e-4", "vlen": "2048"}),
+                 ({"alpha": "1.1"}, {"alpha": "-0.1"}, {"vlen": "0"}, {"device": "-3"})),
+                ("cufilter_sos_filter_xx",
+                 ({}, {"sos": "[[1, 2, 1, 1, 0, 0.5]] * 32", "steady_start": "True"}),
+                 ({"sos": "[]"}, {"sos": "[[1, 2]]"}, {"sos": "[1, 0, 0, 1, 0, 0]"},
+                  {"sos": "[[1, 0, 0, 0, 0, 0]]"}, {"sos": "[[1, 2, 1, 1, 0, 0.5]] * 33"},
+                  {"vlen": "0"}, {"batch_items": "-1"})),
+                ("cufilter_iir_designer",
+                 (edges, {**edges, "band": "notch"}, {**edges, "family": "ellip"},
+                  {**edges, "band": "bandpass"}),
+                 ({**edges, "order": "0"}, {**edges, "order": "65"},
+                  {**edges, "cutoff": "24e3"}, {**edges, "ripple": "0"},
+                  {**edges, "band": "bandstop", "cutoff": "9.6e3"},
+                  {**edges, "samp_rate": "'x'"})),
+                ("cufilter_iir_response",
+                 (rate,), ({"sos": "[]", **rate}, {"samp_rate": "0"}))):
+            for values in good:
+                self.assertEqual(self.errors(block, **values), [], (block, values))
+            for values in bad:
+                with self.subTest(block=block, values=values):
+                    self.assertNotEqual(self.errors(block, **values), [])
+
 
 class Flowgraphs(Grc):
     def graph(self, name, language="python", taps="[gain, 1, 0.5]"):
@@ -194,6 +235,7 @@ class Flowgraphs(Grc):
                 if language == "python":
                     connections.append(["strobe", "strobe", here, "cmd"])
         self.add_banks(add, connections, language, taps)
+        self.add_recursive(add, connections, language, taps)
         if language == "python":
             self.add_snippets(add, blocks)
         return {"options": {"parameters": {"id": name, "generate_options": "no_gui",
@@ -234,11 +276,46 @@ class Flowgraphs(Grc):
                             for name in ("split", "join", "vector_split")]
 
     @staticmethod
+    def add_recursive(add, connections, language, taps):
+        """IIR filters of each type, the last ones' sections from a designer."""
+        if language == "python":
+            add("cufilter_iir_designer", "design", band="bandpass", family="ellip",
+                order="3 + gain", samp_rate="48e3", cutoff="300", cutoff2="3400",
+                plot="response.png")
+        for block in IIR:
+            with open(os.path.join(BLOCKS, block + ".block.yml")) as file:
+                types = yaml.safe_load(file)["parameters"][0]
+            for i, kind in enumerate(types["options"]):
+                if kind in ("ccc", "ccz"):
+                    continue
+                here = block.split("_")[1] + "_" + kind
+                item = types["option_attributes"].get("input", types["options"])[i]
+                values = {"fftaps": taps, "fbtaps": taps.replace("1,", "0.1,"),
+                          "alpha": "gain / 100",
+                          "sos": "design" if language == "python" else
+                                 "[[1, 2, 1, 1, -0.5, 0.25]]"}
+                for kept in ("source", "head", "sink"):
+                    more = ({"num_items": "100000"} if kept == "head" else
+                            {"num_outputs": "1", "bus_structure_source": ""}
+                            if kept == "source" else
+                            {"num_inputs": "1", "bus_structure_sink": ""})
+                    add("blocks_head" if kept == "head" else "blocks_null_" + kept,
+                        here + "_" + kept, type=item, **more)
+                names = {"iir": ("fftaps", "fbtaps"), "single": ("alpha",), "sos": ("sos",)}
+                add(block, here, type=kind, device="-1", batch_items="20000",
+                    **{name: values[name] for name in names[block.split("_")[1]]})
+                connections += [[here + "_source", "0", here + "_head", "0"],
+                                [here + "_head", "0", here, "0"],
+                                [here, "0", here + "_sink", "0"]]
+                if language == "python":
+                    connections.append(["strobe", "strobe", here, "cmd"])
+
+    @staticmethod
     def add_snippets(add, blocks):
         add("snippet", "report", section="main_after_stop", priority="0",
             code="\n".join("print('{0}', self.{0}.nitems_written(0), "
                            "getattr(self.{0}, 'decimation', int)())".format(b["name"])
-                           for b in blocks if b["id"].startswith("cufilter")))
+                           for b in blocks if b["id"] in SAMPLES))
         add("snippet", "change", section="main_after_start", priority="0",
             code="import time\nself.set_gain(3)\nself.set_channels([0, 2])\n"
                  "time.sleep(1)\nself.stop()")
@@ -250,11 +327,13 @@ class Flowgraphs(Grc):
             with open(path, "w") as file:
                 yaml.safe_dump(graph, file)
             text = self.run_script(self.compile(path, folder))
-            filters = [b["name"] for b in graph["blocks"] if b["id"] in our_blocks()]
-            self.assertEqual(len(filters), 12)
-            for name in filters:
-                expected = "join 200000 0\n" if name == "join" else name + " 50000 2\n"
+            filters = [(b["name"], b["id"]) for b in graph["blocks"] if b["id"] in SAMPLES]
+            self.assertEqual(len(filters), 19)
+            for name, block in filters:
+                expected = ("join 200000 0\n" if name == "join" else
+                            name + " 100000 0\n" if block in IIR else name + " 50000 2\n")
                 self.assertIn(expected, text)
+            self.assertTrue(os.path.getsize(os.path.join(folder, "response.png")))
 
     def test_cpp_of_every_type_compiles(self):
         """GRC makes vectors of double of its variables; taps must fit all the same."""
@@ -273,7 +352,7 @@ class Flowgraphs(Grc):
             source = os.path.join(folder, "every_type", "every_type.cpp")
             self.assertTrue(os.path.exists(source), result.stdout)
             with open(source) as file:
-                self.assertEqual(file.read().count("set_taps"), 12)
+                self.assertEqual(file.read().count("set_taps"), 17)
             result = execute([compiler, "-std=c++17", "-fsyntax-only",
                               *flags.stdout.split(), "-I" + INCLUDE, source], folder)
             self.assertEqual(result.returncode, 0, result.stdout)
@@ -322,6 +401,77 @@ class Examples(Grc):
         self.assertTrue(found, text)
         self.assertEqual(int(found[1]), n // 5)
         self.assertLessEqual(float(found[2]), 1e-5)
+
+    def compare_recursive(self, capture, n):
+        with tempfile.TemporaryDirectory() as folder:
+            script = self.compile(os.path.join(EXAMPLES, "iir_compare.grc"), folder)
+            text = self.run_script(script, "--capture", capture)
+        self.assertIn("%d items on " % n, text)
+        for name in ("audio", "level"):
+            found = re.search(name + r": relative rms difference (\S+)", text)
+            self.assertTrue(found, text)
+            self.assertLessEqual(float(found[1]), 1e-5)
+
+    def test_iir_compare(self):
+        """A chain of stock's recursive filters and ours agree, on a recording made here."""
+        n = 60001
+        t = np.arange(n) / 48e3
+        x = (0.1 + 0.3 * np.sin(2 * np.pi * 1000 * t) + 0.1 * random_items(self.rng, "f", n))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "made.wav")
+            with wave.open(path, "wb") as file:
+                file.setnchannels(1)
+                file.setsampwidth(2)
+                file.setframerate(48000)
+                file.writeframes((x.clip(-1, 1) * 32767).astype("<i2").tobytes())
+            self.compare_recursive(path, n)
+
+    def test_iir_compare_off_the_air(self):
+        paths = glob.glob(os.path.abspath(os.path.join(DATA, "*.wav")))
+        if not paths:
+            self.skipTest("no WAV files in " + DATA)
+        for path in paths:
+            with wave.open(path) as file:
+                n = file.getnframes()
+            self.compare_recursive(path, n)
+
+    def test_iir_designer(self):
+        """Sliders move the filter and the picture of its response."""
+        program = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from PyQt5 import Qt
+import numpy
+from gnuradio.cufilter import iir
+from iir_designer import iir_designer
+app = Qt.QApplication(sys.argv)
+tb = iir_designer()
+tb.start()
+tb.show()
+for order, cutoff in ((3, 2000), (12, 9000)):
+    tb.set_order(order)
+    tb.set_cutoff(cutoff)
+    app.processEvents()
+    expected = iir.design("lowpass", order, cutoff, tb.samp_rate, "ellip", 0.5, 70)
+    assert numpy.array_equal(tb.sos_filter.sos(), expected), order
+    assert numpy.array_equal(tb.response.sos, expected), order
+deadline = time.monotonic() + 20
+while tb.sos_filter.nitems_written(0) == 0 and time.monotonic() < deadline:
+    time.sleep(0.05)
+assert tb.sos_filter.nitems_written(0) > 0
+tb.stop()
+tb.wait()
+"""
+        try:
+            import matplotlib
+            import PyQt5
+        except ImportError as error:
+            self.skipTest(str(error))
+        with tempfile.TemporaryDirectory() as folder:
+            self.compile(os.path.join(EXAMPLES, "iir_designer.grc"), folder)
+            result = execute([sys.executable, "-c", program, folder], folder,
+                             QT_QPA_PLATFORM="offscreen")
+        self.assertEqual(result.returncode, 0, result.stdout)
 
     def test_a_thousand_channels(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -12,9 +12,9 @@ and these blocks are replaced, each with two more keyword arguments, device and 
     pfb.channelizer_ccf, pfb_channelizer_ccf, pfb_synthesizer_ccf
     iir_filter_{ffd,ccf,ccd}, single_pole_iir_filter_{ff,cc}
 
-New are sos_filter_{ff,cc}, cascades of second-order sections, pfb_channelizer_vcc, whose
-output is vectors of channels, pfb_channelizer_streams_ccf, pfb.channel_freqs and
-pfb.create_taps.
+New are sos_filter_{ff,cc}, cascades of second-order sections, and iir.design for them;
+pfb_channelizer_vcc, whose output is vectors of channels, pfb_channelizer_streams_ccf,
+pfb.channel_freqs and pfb.create_taps.
 
 Without a GPU, or without its driver, the same blocks run on the CPU.
 """
@@ -27,7 +27,7 @@ from gnuradio.filter import optfir, window
 from .cufilter_python import *
 
 globals().pop("pfb", None)  # stock's, which would keep ours from being imported
-from . import pfb
+from . import iir, pfb
 
 # `from gnuradio.cufilter.optfir import ...` must work as it does with gnuradio.filter.
 _sys.modules[__name__ + ".optfir"] = optfir
