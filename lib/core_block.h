@@ -13,9 +13,9 @@
 namespace gr {
 namespace cufilter {
 
-/* The engine, the buffers around the block and the message port "cmd". */
+/* The engine and the buffers around the block. */
 template <class INTERFACE, class ENGINE>
-class core_block : public INTERFACE
+class engine_block : public INTERFACE
 {
 public:
     int device() const override { return d_engine.device(); }
@@ -38,32 +38,15 @@ protected:
     /* `outputs` items come out of a port for each `inputs` items into one; the rest is
      * what the engine is made of. */
     template <class... ARGUMENTS>
-    core_block(const std::string& name, int batch_items, int outputs, int inputs,
-               ARGUMENTS&&... arguments)
+    engine_block(const std::string& name, int batch_items, int outputs, int inputs,
+                 ARGUMENTS&&... arguments)
         : d_engine(std::forward<ARGUMENTS>(arguments)...),
           d_batch(*this, name, batch_items, outputs, inputs)
     {
-        const pmt::pmt_t port = pmt::intern("cmd");
-        this->message_port_register_in(port);
-        this->set_msg_handler(port, [this](const pmt::pmt_t& message) { obey(message); });
     }
 
     ENGINE& engine() { return d_engine; }
     const ENGINE& engine() const { return d_engine; }
-
-    /* A message on the port. */
-    virtual void obey(const pmt::pmt_t& message) = 0;
-
-    /* What a message asks for; a failure is one warning and changes nothing. */
-    template <class ACTION>
-    void attempt(ACTION action)
-    {
-        try {
-            action();
-        } catch (const std::exception& error) {
-            this->d_logger->warn("message on port cmd ignored: {:s}", error.what());
-        }
-    }
 
     /* What work() does and returns; a failure ends the flowgraph, with its text in the
      * log. */
@@ -82,6 +65,37 @@ private:
     ENGINE d_engine;
     batch_buffers d_batch;
     pinned_buffers d_pinned;
+};
+
+/* The same with the message port "cmd". */
+template <class INTERFACE, class ENGINE>
+class core_block : public engine_block<INTERFACE, ENGINE>
+{
+protected:
+    template <class... ARGUMENTS>
+    core_block(const std::string& name, int batch_items, int outputs, int inputs,
+               ARGUMENTS&&... arguments)
+        : engine_block<INTERFACE, ENGINE>(name, batch_items, outputs, inputs,
+                                          std::forward<ARGUMENTS>(arguments)...)
+    {
+        const pmt::pmt_t port = pmt::intern("cmd");
+        this->message_port_register_in(port);
+        this->set_msg_handler(port, [this](const pmt::pmt_t& message) { obey(message); });
+    }
+
+    /* A message on the port. */
+    virtual void obey(const pmt::pmt_t& message) = 0;
+
+    /* What a message asks for; a failure is one warning and changes nothing. */
+    template <class ACTION>
+    void attempt(ACTION action)
+    {
+        try {
+            action();
+        } catch (const std::exception& error) {
+            this->d_logger->warn("message on port cmd ignored: {:s}", error.what());
+        }
+    }
 };
 
 } // namespace cufilter

@@ -113,7 +113,7 @@ static void take_levels(struct dwt_spec* s, int levels)
     const size_t shorter = s->rank == 2 && s->rows < s->cols ? s->rows : s->cols;
     const int most = cufilter_dwt_max_level(shorter, s->filter_length);
     s->levels = levels == CUFILTER_DWT_LEVELS_MAX ? most : levels;
-    if (s->levels > most)
+    if (s->levels > most && s->mode != CUFILTER_DWT_PERIODIZATION)
         cufilter_log(CUFILTER_LOG_WARN,
                      "cufilter_dwt_create: %d levels of %zu items and %zu taps are more "
                      "than %d: all coefficients feel the edges",
@@ -368,4 +368,25 @@ enum cufilter_status cufilter_dwt_threshold(enum cufilter_dwt_threshold_kind kin
             ((float*)out)[parts * i + k] = (float)(x[k] * g);
     }
     return CUFILTER_OK;
+}
+
+enum cufilter_status cufilter_dwt_shrink(const cufilter_dwt* dwt,
+                                         enum cufilter_dwt_threshold_kind kind,
+                                         double value, void* coefs, size_t coef_pitch)
+{
+    const char* const where = "cufilter_dwt_shrink";
+    if (!dwt || !coefs)
+        return cufilter_fail(CUFILTER_ERR_INVALID, "%s: %s must not be NULL", where,
+                             dwt ? "coefs" : "dwt");
+    if (coef_pitch && (dwt->spec.rank == 2 || coef_pitch < dwt->spec.n_coefs))
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: coef_pitch must be 0, or of signals at least the %zu "
+                             "coefficients, not %zu",
+                             where, dwt->spec.n_coefs, coef_pitch);
+    if (value != CUFILTER_DWT_UNIVERSAL && (!(value >= 0) || !isfinite(value)))
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: value must be UNIVERSAL (-1), or at least 0 and "
+                             "finite, not %g",
+                             where, value);
+    return dwt_shrink(&dwt->spec, kind, value, coefs, coef_pitch);
 }

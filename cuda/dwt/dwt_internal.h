@@ -57,6 +57,11 @@ enum cufilter_status
 dwt_take_filters(const char* wavelet, const struct cufilter_dwt_filters* given,
                  const char* where, struct cufilter_dwt_filters* filters, double** taps);
 
+/* cufilter_dwt_shrink() of checked arguments. */
+enum cufilter_status dwt_shrink(const struct dwt_spec* spec,
+                                enum cufilter_dwt_threshold_kind kind, double value,
+                                void* coefs, size_t coef_pitch);
+
 struct dwt_backend {
     enum cufilter_status (*create)(void** self, const struct dwt_spec* spec);
     void (*destroy)(void* self);

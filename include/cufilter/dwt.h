@@ -89,7 +89,8 @@ struct cufilter_dwt_config {
     int rank;          /* 1: every row is a signal; 2: one image */
     size_t rows, cols; /* at least 1 */
     /* 0 .. MAX_LEVELS or LEVELS_MAX. More than cufilter_dwt_max_level() is legal and logs
-     * a warning: all coefficients feel the edges. */
+     * a warning: all coefficients feel the edges. (Not in PERIODIZATION, which has none
+     * for lengths that halve.) */
     int levels;
 };
 
@@ -130,7 +131,8 @@ CUFILTER_C_API enum cufilter_status cufilter_dwt_get_band(const cufilter_dwt* dw
                                                           size_t index,
                                                           struct cufilter_dwt_band* band);
 
-/* Signals that the next calls transform, 1 .. the rows of create(). INVALID for images. */
+/* Signals that the next calls transform, 1 .. the rows of create(). INVALID for images.
+ */
 CUFILTER_C_API enum cufilter_status cufilter_dwt_set_rows(cufilter_dwt* dwt, size_t rows);
 
 /* Host pointers. Row r of the data begins at item r * pitch; pitch 0: cols. Signal r's
@@ -164,6 +166,21 @@ enum cufilter_dwt_threshold_kind {
 CUFILTER_C_API enum cufilter_status
 cufilter_dwt_threshold(enum cufilter_dwt_threshold_kind kind, double value,
                        enum cufilter_dwt_type type, const void* in, void* out, size_t n);
+
+/* Noise of white noise's details: median(|d|) / 0.6745 of n items, those that are not
+ * finite left out; 0 where none is left. */
+CUFILTER_C_API enum cufilter_status cufilter_dwt_noise(enum cufilter_dwt_type type,
+                                                       const void* details, size_t n,
+                                                       double* sigma);
+
+/* As `value` of cufilter_dwt_shrink(): sigma sqrt(2 ln N) for each signal or image of N
+ * samples, with the noise sigma of its own D of level 1 (Donoho and Johnstone 1994). */
+#define CUFILTER_DWT_UNIVERSAL (-1.0)
+
+/* Thresholds all bands but A of what forward() gave, in place. */
+CUFILTER_C_API enum cufilter_status
+cufilter_dwt_shrink(const cufilter_dwt* dwt, enum cufilter_dwt_threshold_kind kind,
+                    double value, void* coefs, size_t coef_pitch);
 
 CUFILTER_EXTERN_C_END
 

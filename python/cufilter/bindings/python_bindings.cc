@@ -5,6 +5,7 @@
 namespace py = pybind11;
 
 void bind_device(py::module& m);
+void bind_dwt(py::module& m);
 void bind_fft_filter(py::module& m);
 void bind_fir_filter(py::module& m);
 void bind_iir(py::module& m);
@@ -16,6 +17,7 @@ PYBIND11_MODULE(cufilter_python, m)
     py::module::import("gnuradio.gr");
 
     bind_device(m);
+    bind_dwt(m);
     bind_fft_filter(m);
     bind_fir_filter(m);
     bind_iir(m);

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The wavelet blocks in GNU Radio Companion: checks, and flowgraphs that run and compile."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+import yaml
+import grc_test
+from cufilter_qa import main
+from grc_test import INCLUDE, Grc, execute
+
+# Parameters, items in and out, with as many of each kind that breaks a rule.
+WAVELETS = {
+    "wavelet_ff": ({"size": "64", "order": "8", "forward": "False"}, 64, 64,
+                   ({"size": "63"}, {"size": "0"}, {"order": "5"})),
+    "squash_ff": ({"igrid": "grid", "ogrid": "[0.5, 2]"}, 4, 2, ({"igrid": "[1]"},)),
+    "wvps_ff": ({"ilen": "100"}, 100, 7, ({"ilen": "1"},)),
+    "wavelet_denoise_ff": ({"size": "100", "wavelet": "name", "levels": "2",
+                            "kind": "garrote", "threshold": "limit"}, 100, 100,
+                           ({"threshold": "-1"}, {"levels": "65"}, {"wavelet": "db99"})),
+    "dwt_ff": ({"size": "100", "wavelet": "db2", "mode": "zero", "levels": "2"}, 100,
+               105, ({"size": "0"}, {"wavelet": "db99"}, {"levels": "65"})),
+    "idwt_ff": ({"size": "100", "wavelet": "db2", "mode": "zero", "levels": "2"}, 105,
+                100, ({"size": "0"}, {"wavelet": "db99"}, {"levels": "-2"})),
+    "dwt2_ff": ({"rows": "10", "cols": "8", "wavelet": "name", "mode": "periodization",
+                 "levels": "1"}, 80, 80, ({"rows": "0"}, {"cols": "0"})),
+    "idwt2_ff": ({"rows": "10", "cols": "8", "wavelet": "name", "mode": "periodization",
+                  "levels": "1"}, 80, 80, ({"rows": "0"}, {"wavelet": "sym"})),
+}
+
+
+class Descriptions(Grc):
+    errors = grc_test.Descriptions.errors
+
+    @classmethod
+    def setUpClass(cls):
+        grc_test.Descriptions.setUpClass()
+        cls.platform = grc_test.Descriptions.platform
+
+    def test_checks(self):
+        for name, (good, _, _, bad) in WAVELETS.items():
+            block = "cufilter_" + name
+            plain = {**good, **({"wavelet": "db4"} if "wavelet" in good else {}),
+                     **({"igrid": "[0, 1, 2, 3]"} if "igrid" in good else {}),
+                     **({"threshold": "1.5"} if "threshold" in good else {})}
+            self.assertEqual(self.errors(block, **plain), [], name)
+            for values in bad + ({"device": "-3"}, {"batch_items": "-1"}):
+                with self.subTest(block=block, values=values):
+                    self.assertNotEqual(self.errors(block, **{**plain, **values}), [])
+
+
+class Flowgraphs(Grc):
+    def graph(self, name, language):
+        blocks, connections = [], []
+
+        def add(block_id, name, **parameters):
+            blocks.append({"name": name, "id": block_id, "parameters": parameters,
+                           "states": {"coordinate": [0, 0], "rotation": 0,
+                                      "state": "enabled"}})
+
+        add("variable", "grid", value="[0.0, 1.0, 2.0, 4.0]")
+        if language == "python":
+            add("variable", "name", value="'bior3.3'")
+        add("variable", "limit", value="2.5")
+        for block, (parameters, n_in, n_out, _) in WAVELETS.items():
+            # Variables that are strings: GRC's C++ has them in single quotes.
+            literals = ({"wavelet": "bior3.3"} if language == "cpp" and
+                        parameters.get("wavelet") == "name" else {})
+            add("blocks_null_source", block + "_source", type="float", num_outputs="1",
+                vlen=str(n_in), bus_structure_source="")
+            add("blocks_head", block + "_head", type="float", vlen=str(n_in),
+                num_items="1000")
+            add("cufilter_" + block, "do_" + block, device="-1", batch_items="10",
+                **{**parameters, **literals})
+            add("blocks_null_sink", block + "_sink", type="float", num_inputs="1",
+                vlen=str(n_out), bus_structure_sink="")
+            connections += [[block + "_source", "0", block + "_head", "0"],
+                            [block + "_head", "0", "do_" + block, "0"],
+                            ["do_" + block, "0", block + "_sink", "0"]]
+        if language == "python":
+            add("snippet", "report", section="main_after_stop", priority="0",
+                code="\n".join("print('{0}', self.do_{0}.nitems_written(0))".format(b)
+                               for b in WAVELETS))
+            add("snippet", "change", section="main_after_start", priority="0",
+                code="import time\nself.set_limit(3)\ntime.sleep(1)\nself.stop()\n"
+                     "print('limit', self.do_wavelet_denoise_ff.threshold())")
+        return {"options": {"parameters": {"id": name, "generate_options": "no_gui",
+                                           "output_language": language,
+                                           "run_options": "run"},
+                            "states": {"coordinate": [0, 0], "rotation": 0,
+                                       "state": "enabled"}},
+                "blocks": blocks, "connections": connections,
+                "metadata": {"file_format": 1}}
+
+    def test_every_block_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "wavelets.grc")
+            with open(path, "w") as file:
+                yaml.safe_dump(self.graph("wavelets", "python"), file)
+            text = self.run_script(self.compile(path, folder))
+            for name in WAVELETS:
+                self.assertIn(name + " 1000\n", text)
+            self.assertIn("limit 3.0", text)
+
+    def test_cpp_compiles(self):
+        compiler = shutil.which("g++") or shutil.which("c++")
+        if not compiler or not shutil.which("pkg-config"):
+            self.skipTest("no C++ compiler or no pkg-config")
+        flags = subprocess.run(["pkg-config", "--cflags", "gnuradio-blocks"], text=True,
+                               stdout=subprocess.PIPE)
+        if flags.returncode:
+            self.skipTest("no headers of GNU Radio")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "wavelets.grc")
+            with open(path, "w") as file:
+                yaml.safe_dump(self.graph("wavelets", "cpp"), file)
+            result = execute(["grcc", "-o", folder, path], folder)
+            source = os.path.join(folder, "wavelets", "wavelets.cpp")
+            self.assertTrue(os.path.exists(source), result.stdout)
+            result = execute([compiler, "-std=c++17", "-fsyntax-only",
+                              *flags.stdout.split(), "-I" + INCLUDE, source], folder)
+            self.assertEqual(result.returncode, 0, result.stdout)
+
+
+if __name__ == "__main__":
+    main()
