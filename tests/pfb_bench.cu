@@ -331,8 +331,8 @@ options parse(int argc, char** argv)
             o.channels.push_back(strtoull(argv[i], nullptr, 10));
     }
     if (o.channels.empty())
-        o.channels = {16, 32, 64, 128, 256, 512, 1024, 4096, 3,  5,
-                      6,  7,  8,  10,  20,  40,  60,   72,   104};
+        o.channels = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 3,
+                      5,  6,  7,  8,   10,  20,  40,   60,   72,   104};
     const auto bad = [](size_t K) { return K < 2 || K > CUFILTER_PFB_MAX_CHANNELS; };
     if (o.log2 < 20 || o.log2 > 30 || o.taps < 1 || o.taps > 64 ||
         std::any_of(o.channels.begin(), o.channels.end(), bad)) {

@@ -9,8 +9,11 @@
 
 namespace cufilter {
 
-/* Older GPUs have none: callers then load item by item, and what is here does nothing. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+/* Older GPUs have none: callers then load item by item, and what is here does nothing. To
+ * check that way on a new GPU, CMAKE_CUDA_FLAGS=-DCUFILTER_NO_BULK_COPIES. */
+#if defined(CUFILTER_NO_BULK_COPIES)
+#define CUFILTER_BULK_COPIES 0
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define CUFILTER_BULK_COPIES 1
 #else
 #define CUFILTER_BULK_COPIES 0

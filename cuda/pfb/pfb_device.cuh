@@ -88,7 +88,8 @@ __device__ __forceinline__ float2* pfb_row(const pfb_stream& s, uint32_t o)
     return s.ports ? s.ports[o] + s.port_offset : s.y + (int64_t)o * s.pitch;
 }
 
-/* v[i] to frame `at` of rows o + i stride. */
+/* v[i] to frame `at` of rows o + i stride. Lines that a row gets in pieces are better
+ * kept in the cache for a while than marked as done with. */
 template <int N>
 __device__ __forceinline__ void pfb_store_rows(const pfb_stream& s, uint32_t o,
                                                uint32_t stride, int64_t at,
@@ -97,13 +98,13 @@ __device__ __forceinline__ void pfb_store_rows(const pfb_stream& s, uint32_t o,
     if (s.ports) {
 #pragma unroll
         for (int i = 0; i < N; ++i)
-            __stcs(s.ports[o + i * stride] + s.port_offset + at, v[i]);
+            s.ports[o + i * stride][s.port_offset + at] = v[i];
     } else {
         float2* y = s.y + (int64_t)o * s.pitch + at;
         const int64_t step = stride * s.pitch;
 #pragma unroll
         for (int i = 0; i < N; ++i, y += step)
-            __stcs(y, v[i]);
+            *y = v[i];
     }
 }
 

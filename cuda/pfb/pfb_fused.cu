@@ -3,11 +3,14 @@
  *
  * - Walking blocks (pfb_fused_walk.cuh): K = 256, 512, 1024, R = K or K/2, up to 16 taps
  * a branch.
+ * - Walking clusters of blocks (pfb_fused_cluster.cuh): K = 2048, 4096, the same R and
+ * taps.
  * - Tiles (pfb_fused_tile.cuh): any other K that is a product of two factors up to 16,
  *   any R, as long as a tile and its history fit into shared memory.
  *
  * For measuring, CUFILTER_PFB_TILE = FRAMES of a tile, and CUFILTER_PFB_BUFFERS = 1 | 2
  * of a walking block overrule what is chosen; both are read when the tables are made. */
+#include "pfb_bulk.cuh"
 #include "pfb_fused.cuh"
 
 #include <algorithm>
@@ -19,7 +22,7 @@
 
 struct pfb_fused {
     struct pfb_spec spec;
-    bool walks;
+    enum { TILES, WALK, CLUSTERS } way;
     cufilter::tile_shape tile;
     cufilter::walk_shape walk;
     void *taps, *twiddles, *turns;
@@ -47,13 +50,25 @@ size_t shared_memory_of(const struct pfb_spec* spec)
     return (size_t)bytes;
 }
 
+bool has_clusters(const struct pfb_spec* spec)
+{
+    int yes = 0;
+    if (!CUFILTER_BULK_COPIES)
+        return false;
+    if (cudaDeviceGetAttribute(&yes, cudaDevAttrClusterLaunch, spec->device) !=
+        cudaSuccess)
+        (void)cudaGetLastError();
+    return yes != 0;
+}
+
 bool can_walk(const struct pfb_spec* spec, size_t n_taps)
 {
     if (shared_memory_of(spec) < WALK_MEMORY)
         return false;
     const size_t K = spec->n_channels, R = spec->decimation;
-    return (K == 256 || K == 512 || K == 1024) && (R == K || 2 * R == K) &&
-           pfb_tap_rows(n_taps, K) <= WALK_TAP_ROWS;
+    const bool alone = K == 256 || K == 512 || K == 1024;
+    return (alone || ((K == 2048 || K == 4096) && has_clusters(spec))) &&
+           (R == K || 2 * R == K) && pfb_tap_rows(n_taps, K) <= WALK_TAP_ROWS;
 }
 
 /* K = A B with A + B least, the odd factor as B: then nothing needs to be padded. */
@@ -190,18 +205,44 @@ enum cufilter_status make_tile(pfb_fused* plan)
     return prepare_tile(t, K, plan->spec.device);
 }
 
+template <int OS>
+enum cufilter_status prepare_walk(pfb_fused* plan)
+{
+    walk_shape& walk = plan->walk;
+    const int device = plan->spec.device;
+    if (plan->way == pfb_fused::CLUSTERS) {
+        CUFILTER_TRY((cluster_kernels<OS, FRAMES>::prepare(walk)));
+        return cluster_kernels<OS, SELECTED>::prepare(walk);
+    }
+    CUFILTER_TRY((walk_kernels<OS, FRAMES>::prepare(walk, device)));
+    return walk_kernels<OS, SELECTED>::prepare(walk, device);
+}
+
+template <int OS>
+enum cufilter_status launch_walk(const pfb_fused* plan, const pfb_stream& s,
+                                 cudaStream_t stream)
+{
+    const walk_shape& walk = plan->walk;
+    const bool frames = s.time_major && !s.map;
+    if (plan->way == pfb_fused::CLUSTERS)
+        return frames ? cluster_kernels<OS, FRAMES>::launch(walk, s, stream)
+                      : cluster_kernels<OS, SELECTED>::launch(walk, s, stream);
+    return frames ? walk_kernels<OS, FRAMES>::launch(walk, s, stream)
+                  : walk_kernels<OS, SELECTED>::launch(walk, s, stream);
+}
+
 enum cufilter_status make_walk(pfb_fused* plan)
 {
     walk_shape& walk = plan->walk;
-    const uint32_t K = walk.K, B = K / 64;
+    const uint32_t K = walk.K, B = K > 1024 ? 32 : K / 64, A = K / 4 / B;
     const char* const buffers = getenv("CUFILTER_PFB_BUFFERS");
-    std::vector<float2> turns(3 * K / 4), twiddles(16 * B);
+    std::vector<float2> turns(3 * K / 4), twiddles(A * B);
     for (uint32_t q = 1; q < 4; ++q)
         for (uint32_t r = 0; r < K / 4; ++r)
             turns[(q - 1) * (K / 4) + r] = root((uint64_t)q * r, K);
-    for (uint32_t k = 0; k < 16; ++k)
+    for (uint32_t k = 0; k < A; ++k)
         for (uint32_t j = 0; j < B; ++j)
-            twiddles[2 * (k / 2 * B + j) + k % 2] = root((uint64_t)k * j, 16 * B);
+            twiddles[2 * (k / 2 * B + j) + k % 2] = root((uint64_t)k * j, A * B);
     CUFILTER_TRY(pfb_upload(&plan->turns, turns.data(), turns.size() * sizeof(float2),
                             "first twiddles"));
     CUFILTER_TRY(pfb_upload(&plan->twiddles, twiddles.data(),
@@ -212,21 +253,18 @@ enum cufilter_status make_walk(pfb_fused* plan)
     for (walk_grid& grid : walk.grid)
         grid.buffers =
             buffers && (*buffers == '1' || *buffers == '2') ? *buffers - '0' : 0;
-    const int device = plan->spec.device;
-    if (walk.R == walk.K) {
-        CUFILTER_TRY((walk_kernels<1, FRAMES>::prepare(walk, device)));
-        return walk_kernels<1, SELECTED>::prepare(walk, device);
-    }
-    CUFILTER_TRY((walk_kernels<2, FRAMES>::prepare(walk, device)));
-    return walk_kernels<2, SELECTED>::prepare(walk, device);
+    return walk.R == walk.K ? prepare_walk<1>(plan) : prepare_walk<2>(plan);
 }
 
 enum cufilter_status make_tables(pfb_fused* plan, const struct pfb_design* design)
 {
     const struct pfb_spec* const spec = &plan->spec;
     const size_t K = spec->n_channels;
-    plan->walks = can_walk(spec, design->n_taps);
-    if (plan->walks) {
+    const bool walks = can_walk(spec, design->n_taps);
+    plan->way = !walks     ? pfb_fused::TILES
+                : K > 1024 ? pfb_fused::CLUSTERS
+                           : pfb_fused::WALK;
+    if (walks) {
         plan->walk.K = (uint32_t)K;
         plan->walk.R = (uint32_t)spec->decimation;
         plan->walk.tap_rows = pfb_tap_rows(design->n_taps, K) <= 12 ? 12 : 16;
@@ -235,10 +273,10 @@ enum cufilter_status make_tables(pfb_fused* plan, const struct pfb_design* desig
                              "pfb_fused: %zu channels of %zu taps have no fused method",
                              K, design->n_taps);
     }
-    CUFILTER_TRY(pfb_upload_taps(
-        &plan->taps, design, K,
-        plan->walks ? plan->walk.tap_rows : plan->tile.history / K, false));
-    return plan->walks ? make_walk(plan) : make_tile(plan);
+    CUFILTER_TRY(pfb_upload_taps(&plan->taps, design, K,
+                                 walks ? plan->walk.tap_rows : plan->tile.history / K,
+                                 false));
+    return walks ? make_walk(plan) : make_tile(plan);
 }
 
 } // namespace
@@ -269,15 +307,10 @@ enum cufilter_status pfb_fused_launch(const struct pfb_fused* plan,
                                       const struct pfb_launch* launch)
 {
     const pfb_stream s = make_pfb_stream(&plan->spec, launch);
-    if (!plan->walks)
+    if (plan->way == pfb_fused::TILES)
         return launch_tile(plan->tile, s, launch->stream);
-    const walk_shape& walk = plan->walk;
-    const bool frames = s.time_major && !s.map;
-    if (walk.R == walk.K)
-        return frames ? walk_kernels<1, FRAMES>::launch(walk, s, launch->stream)
-                      : walk_kernels<1, SELECTED>::launch(walk, s, launch->stream);
-    return frames ? walk_kernels<2, FRAMES>::launch(walk, s, launch->stream)
-                  : walk_kernels<2, SELECTED>::launch(walk, s, launch->stream);
+    return s.R == s.K ? launch_walk<1>(plan, s, launch->stream)
+                      : launch_walk<2>(plan, s, launch->stream);
 }
 
 void pfb_fused_free(struct pfb_fused* plan)
@@ -292,7 +325,10 @@ void pfb_fused_free(struct pfb_fused* plan)
 
 int pfb_fused_describe(const struct pfb_fused* plan, char* text, size_t size)
 {
-    if (plan->walks)
+    if (plan->way == pfb_fused::CLUSTERS)
+        return snprintf(text, size, "fused, walking clusters of %u blocks",
+                        plan->walk.K / 1024);
+    if (plan->way == pfb_fused::WALK)
         return snprintf(text, size, "fused, walking blocks");
     return snprintf(text, size, "fused, tiles of %u frames, DFT %u x %u",
                     plan->tile.frames, plan->tile.A, plan->tile.B);

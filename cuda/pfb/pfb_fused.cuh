@@ -55,7 +55,7 @@ struct walk_grid {
 struct walk_shape {
     const float* taps;      /* [tap_rows][K] */
     const float2* turns;    /* [3][K/4], W_K^(q r) at [q - 1][r] */
-    const float4* twiddles; /* [8][B], W_16B^(k j) for two k each */
+    const float4* twiddles; /* [A/2][B], W_AB^(k j) for two k each; A B = K/4 */
     uint32_t tap_rows;      /* 12 or 16 */
     uint32_t K, R;
     walk_grid grid[2];
@@ -64,6 +64,18 @@ struct walk_shape {
 constexpr size_t WALK_TAP_ROWS = 16; /* at most */
 /* A device gives this much shared memory to a block, or it cannot walk. */
 constexpr size_t WALK_MEMORY = 226 * 1024;
+
+/* Clusters of blocks that walk (pfb_fused_cluster.cuh); grid.blocks counts clusters. */
+template <int OVERSAMPLING, walk_output OUT>
+struct cluster_kernels {
+    static enum cufilter_status prepare(walk_shape& shape);
+    static enum cufilter_status launch(const walk_shape& shape, const pfb_stream& s,
+                                       cudaStream_t stream);
+};
+extern template struct cluster_kernels<1, FRAMES>;
+extern template struct cluster_kernels<1, SELECTED>;
+extern template struct cluster_kernels<2, FRAMES>;
+extern template struct cluster_kernels<2, SELECTED>;
 
 /* Launches for one K/R and output. prepare() makes the grid, all but buffers != 0. */
 template <int OVERSAMPLING, walk_output OUT>

@@ -6,16 +6,12 @@
  *
  *   load    8 R items by one bulk copy, issued as soon as the step before has been
  *           filtered; at the ends of the call one by one
- *   FIR     a thread owns the branches r0 + q K/4, q = 0 .. 3. R = K: transposed form,
- * T-1 partial sums a branch in registers. R = K/2: direct form; branches q and q + 2 read
- * the same column, in turn one frame apart DFT     k = q + 4 (k1 + 16 k2). Radix 4 over q
- * and twiddle in registers, then, with r0 = j + B i, radix 16 over i, twiddle, radix B
- * over j in shared memory store   TIME_MAJOR without a map straight from the last pass,
- * lanes over q + 4 k1; all else from shared memory after `buffers` steps, lanes over
- * outputs or frames
- *
- * The rotation of odd frames by K/2 for R = K/2 is a change of sign of q = 1 and 3, which
- * goes into their twiddles.
+ *   FIR     pfb_fused_filter.cuh
+ *   DFT     k = q + 4 (k1 + 16 k2). Radix 4 over q and twiddle in registers, then, with
+ *           r0 = j + B i, radix 16 over i, twiddle, radix B over j in shared memory
+ *   store   TIME_MAJOR without a map straight from the last pass, lanes over q + 4 k1;
+ *           all else from shared memory after `buffers` steps, lanes over outputs or
+ *           frames
  *
  * Shared memory: j + B i lies at j + (B+1) i, the four transforms of a frame SUB = 4 mod
  * 16 apart and the frames PITCH = 2 mod 16, the second buffer at an odd distance: no pass
@@ -26,23 +22,21 @@
 #include <algorithm>
 #include <type_traits>
 #include "pfb_bulk.cuh"
-#include "pfb_fused.cuh"
-#include "pfb_fused_dft.cuh"
+#include "pfb_fused_filter.cuh"
 
 namespace cufilter {
 
 constexpr int STEP = 8;
 
 /* OS = K/R, T rows of taps. */
-template <int B, int OS, int T, walk_output OUT>
+template <int B, int OS_, int T_, walk_output OUT>
 struct walk {
+    static constexpr int OS = OS_, T = T_;
     static constexpr int K = 64 * B, THREADS = K / 4, R = K / OS;
     static constexpr int ROW = B + 1, SUB = 16 * ROW + 4, PITCH = 4 * SUB + 2;
     static constexpr int BUFFER = STEP * PITCH + 1; /* float2 */
     /* Taps are read again for each step where they would not stay in registers. */
-    static constexpr bool TAPS_SHARED = (OS == 2 && OUT == FRAMES) || T > 12;
-    static constexpr int COLUMNS = OS == 1 ? 4 : 2;
-    static constexpr int STATE = OS == 1 ? T - 1 : 2 * T; /* of a column */
+    static constexpr bool TAPS_SHARED = (OS == 2 && (OUT == FRAMES || B == 16)) || T > 12;
 
     static constexpr size_t STAGE_AT = 0;
     static constexpr size_t TWIDDLES_AT = STAGE_AT + (STEP * R + 2) * sizeof(float2);
@@ -60,106 +54,6 @@ struct walk {
 struct walk_range {
     int64_t begin, end; /* frames */
     int buffers;        /* 1 or 2 */
-};
-
-/* A thread's filter. */
-template <int B, int OS, int T, walk_output OUT>
-struct walk_filter {
-    using W = walk<B, OS, T, OUT>;
-    float h[4][T];                      /* taps of branch q */
-    float2 state[W::COLUMNS][W::STATE]; /* sums, or rows, the newest first */
-
-    __device__ __forceinline__ void load_taps(const float* taps, float4* shared)
-    {
-        const int r0 = W::THREADS - 1 - (int)threadIdx.x;
-#pragma unroll
-        for (int q = 0; q < 4; ++q) {
-#pragma unroll
-            for (int t = 0; t < T; ++t)
-                h[q][t] = __ldg(taps + t * W::K + q * W::THREADS + r0);
-            if constexpr (W::TAPS_SHARED)
-#pragma unroll
-                for (int t = 0; t < T; t += 4)
-                    shared[(q * (T / 4) + t / 4) * W::THREADS + threadIdx.x] =
-                        make_float4(h[q][t], h[q][t + 1], h[q][t + 2], h[q][t + 3]);
-        }
-    }
-    __device__ __forceinline__ void refresh_taps(const float4* shared)
-    {
-        if constexpr (W::TAPS_SHARED)
-#pragma unroll
-            for (int q = 0; q < 4; ++q)
-#pragma unroll
-                for (int t = 0; t < T; t += 4) {
-                    const float4 v =
-                        shared[(q * (T / 4) + t / 4) * W::THREADS + threadIdx.x];
-                    h[q][t] = v.x, h[q][t + 1] = v.y;
-                    h[q][t + 2] = v.z, h[q][t + 3] = v.w;
-                }
-    }
-
-    /* A row's items of the thread's columns in, branches out. Column c holds the branches
-     * r0 + (c + COLUMNS n) K/4. */
-    __device__ __forceinline__ void push(const float2 (&x)[W::COLUMNS], float2 (&u)[4])
-    {
-        if constexpr (OS == 1) {
-#pragma unroll
-            for (int q = 0; q < 4; ++q) {
-                u[q] = state[q][0];
-                multiply_add(u[q], h[q][0], x[q]);
-#pragma unroll
-                for (int t = 0; t < T - 2; ++t) {
-                    state[q][t] = state[q][t + 1];
-                    multiply_add(state[q][t], h[q][t + 1], x[q]);
-                }
-                state[q][T - 2] = make_float2(h[q][T - 1] * x[q].x, h[q][T - 1] * x[q].y);
-            }
-        } else {
-#pragma unroll
-            for (int c = 0; c < 2; ++c) {
-#pragma unroll
-                for (int n = W::STATE - 1; n > 0; --n)
-                    state[c][n] = state[c][n - 1];
-                state[c][0] = x[c];
-            }
-#pragma unroll
-            for (int q = 0; q < 4; ++q) {
-                u[q] = make_float2(0.0f, 0.0f);
-#pragma unroll
-                for (int t = 0; t < T; ++t)
-                    multiply_add(u[q], h[q][t], state[q & 1][2 * t + (q >> 1)]);
-            }
-        }
-    }
-
-    /* The state that the rows before frame `begin` leave. */
-    __device__ __forceinline__ void start(const pfb_stream& s, int64_t begin)
-    {
-        constexpr int ROWS = OS == 1 ? T - 1 : 2 * T - 1;
-        pfb_await(s, s.first + (begin - ROWS) * W::R - W::R, s.first + begin * W::R);
-        float2 x[W::COLUMNS], u[4];
-#pragma unroll
-        for (int c = 0; c < W::COLUMNS; ++c)
-#pragma unroll
-            for (int n = 0; n < W::STATE; ++n)
-                state[c][n] = make_float2(0.0f, 0.0f);
-        int64_t n = s.first + (begin - ROWS) * W::R - W::THREADS + 1 + threadIdx.x;
-        if constexpr (OS == 2) {
-#pragma unroll
-            for (int row = ROWS - 1; row >= 0; --row, n += W::R)
-#pragma unroll
-                for (int c = 0; c < 2; ++c)
-                    state[c][row] = pfb_fetch(s, n - c * W::THREADS);
-        } else {
-#pragma unroll 1
-            for (int row = 0; row < ROWS; ++row, n += W::R) {
-#pragma unroll
-                for (int c = 0; c < W::COLUMNS; ++c)
-                    x[c] = pfb_fetch(s, n - c * W::THREADS);
-                push(x, u);
-            }
-        }
-    }
 };
 
 /* Requests the items of the 8 frames from m0 on; true if a bulk copy is under way, false
@@ -384,17 +278,11 @@ __global__ void __launch_bounds__(walk<B, OS, T, OUT>::THREADS, 16 / B)
     bool bulk = load_step<B, OS, T, OUT>(s, begin, stage, barrier, shift);
     for (int i = tid; i < 8 * B; i += W::THREADS)
         twiddles[i] = __ldg(shape.twiddles + i);
-    walk_filter<B, OS, T, OUT> filter;
-    filter.load_taps(shape.taps, taps);
-    filter.start(s, begin);
+    walk_filter<W> filter;
+    filter.load_taps(shape.taps, r0, taps);
+    filter.start(s, begin, r0);
     float2 turns[3];
-#pragma unroll
-    for (int q = 0; q < 3; ++q)
-        turns[q] = __ldg(shape.turns + q * W::THREADS + r0);
-    if (OS == 2 && ((s.rotation != 0) != (begin % 2 != 0))) {
-        turns[0] = make_float2(-turns[0].x, -turns[0].y);
-        turns[2] = make_float2(-turns[2].x, -turns[2].y);
-    }
+    walk_turns<W>(turns, shape.turns, s, begin, r0);
     const int place = r0 + r0 / B;
 
     for (int64_t m0 = begin; m0 < end; m0 += STEP) {
@@ -410,18 +298,14 @@ __global__ void __launch_bounds__(walk<B, OS, T, OUT>::THREADS, 16 / B)
         const float2* const row = stage + shift + W::R - W::THREADS + tid;
 #pragma unroll
         for (int f = 0; f < STEP; ++f) {
-            float2 x[W::COLUMNS], u[4];
+            constexpr int COLUMNS = walk_filter<W>::COLUMNS;
+            float2 x[COLUMNS], u[4];
 #pragma unroll
-            for (int c = 0; c < W::COLUMNS; ++c)
+            for (int c = 0; c < COLUMNS; ++c)
                 x[c] = row[f * W::R - c * W::THREADS];
             filter.push(x, u);
-            dft<4, true>(u); /* outputs 1 and 2 change places */
-            const float sign = OS == 2 && (f & 1) ? -1.0f : 1.0f;
-            float2* const out = buffer + f * W::PITCH + place;
-            out[0] = u[0];
-            out[W::SUB] = complex_product(u[2], sign * turns[0].x, sign * turns[0].y);
-            out[2 * W::SUB] = complex_product(u[1], turns[1].x, turns[1].y);
-            out[3 * W::SUB] = complex_product(u[3], sign * turns[2].x, sign * turns[2].y);
+            store_branches<W>(u, turns, OS == 2 && (f & 1) ? -1.0f : 1.0f,
+                              buffer + f * W::PITCH + place, W::SUB);
         }
         if (s.append)
             append_step<B, OS, T, OUT>(s, m0, end, stage + shift);

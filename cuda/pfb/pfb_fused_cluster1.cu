@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The cluster kernels for K/R = 1. */
+#include "pfb_fused_cluster.cuh"
+
+namespace cufilter {
+template struct cluster_kernels<1, FRAMES>;
+template struct cluster_kernels<1, SELECTED>;
+} // namespace cufilter
