@@ -3,7 +3,7 @@
  *
  * - Walking blocks (pfb_fused_walk.cuh): K = 256, 512, 1024, R = K or K/2, up to 16 taps
  * a branch.
- * - Walking clusters of blocks (pfb_fused_cluster.cuh): K = 2048, 4096, the same R and
+ * - Walking clusters of blocks (pfb_fused_cluster.cuh): K = 2048, the same R and
  * taps.
  * - Tiles (pfb_fused_tile.cuh): any other K that is a product of two factors up to 16,
  *   any R, as long as a tile and its history fit into shared memory.
@@ -67,8 +67,8 @@ bool can_walk(const struct pfb_spec* spec, size_t n_taps)
         return false;
     const size_t K = spec->n_channels, R = spec->decimation;
     const bool alone = K == 256 || K == 512 || K == 1024;
-    return (alone || ((K == 2048 || K == 4096) && has_clusters(spec))) &&
-           (R == K || 2 * R == K) && pfb_tap_rows(n_taps, K) <= WALK_TAP_ROWS;
+    return (alone || (K == 2048 && has_clusters(spec))) && (R == K || 2 * R == K) &&
+           pfb_tap_rows(n_taps, K) <= WALK_TAP_ROWS;
 }
 
 /* K = A B with A + B least, the odd factor as B: then nothing needs to be padded. */
