@@ -214,7 +214,7 @@ INLINE void NAME(lean_cascade)(const struct iir_sections* sections, double* v, s
         }
         for (; s < sections->n; ++s)
             NAME(lean_group)
-            (sections->s + s, v + h, n, z + 2 * s * LANES + h, 1, ACROSS, false);
+        (sections->s + s, v + h, n, z + 2 * s * LANES + h, 1, ACROSS, false);
     }
 }
 
@@ -251,11 +251,9 @@ INLINE void NAME(run)(const struct iir_cpu_plan* plan, double* v, size_t n, doub
     if (plan->parts == 2)
         for (size_t s = 0; s < sections->n; ++s)
             NAME(complex_section)
-            (&sections->s[s], &sections->im[s], v, n, z + 2 * s * LANES);
-    else if (plan->lean)
-        NAME(lean_cascade)(sections, v, n, z);
-    else
-        NAME(cascade)(sections, v, n, z);
+    (&sections->s[s], &sections->im[s], v, n, z + 2 * s * LANES);
+    else if (plan->lean) NAME(lean_cascade)(sections, v, n, z);
+    else NAME(cascade)(sections, v, n, z);
 }
 #define run NAME(run)
 
@@ -322,8 +320,8 @@ static size_t NAME(columns)(const struct iir_cpu_plan* plan, const float* x, flo
     for (size_t s = 0; s < rows / 2; ++s)
         for (size_t g = 0; g < groups; ++g)
             NAME(turn)
-            (plan->enter[s], z + 2 * s * pitch + g * LANES, pitch,
-             state[g] + 2 * s * LANES, LANES);
+    (plan->enter[s], z + 2 * s * pitch + g * LANES, pitch, state[g] + 2 * s * LANES,
+     LANES);
     for (size_t from = 0; from < n; from += TILE) {
         const size_t count = n - from < TILE ? n - from : TILE;
         for (size_t i = 0; i < count; ++i)
@@ -340,8 +338,8 @@ static size_t NAME(columns)(const struct iir_cpu_plan* plan, const float* x, flo
     for (size_t s = 0; s < rows / 2; ++s)
         for (size_t g = 0; g < groups; ++g)
             NAME(turn)
-            (plan->leave[s], state[g] + 2 * s * LANES, LANES,
-             z + 2 * s * pitch + g * LANES, pitch);
+    (plan->leave[s], state[g] + 2 * s * LANES, LANES, z + 2 * s * pitch + g * LANES,
+     pitch);
     return recoveries;
 }
 

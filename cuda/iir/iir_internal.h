@@ -74,7 +74,8 @@ void iir_flush_end(unsigned before);
 
 /* Checks and normalises; `where` is the function that a failure names. */
 enum cufilter_status iir_sections_make(struct iir_sections* sections, const double* sos,
-                                       size_t n_sections, const char* where);
+                                       size_t n_sections, bool complex_sections,
+                                       const char* where);
 
 /* The largest |pole|. */
 double iir_largest_pole(const struct iir_sections* sections);
