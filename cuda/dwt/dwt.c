@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,15 +73,6 @@ static enum cufilter_status check_shape(const struct cufilter_dwt_config* c,
 static enum cufilter_status check_config(const struct cufilter_dwt_config* c)
 {
     const char* const where = "cufilter_dwt_create";
-    if (c->device >= 0)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: the wavelet transform has no GPU backend yet; device "
-                             "must be CPU or AUTO, not %d",
-                             where, c->device);
-    if (c->device != CUFILTER_DEVICE_CPU && c->device != CUFILTER_DEVICE_AUTO)
-        return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: device must be CPU (-1) or AUTO (-2), not %d", where,
-                             c->device);
     CUFILTER_TRY(check_type(c->type, where));
     CUFILTER_TRY(check_shape(c, where));
     if ((int)c->mode < CUFILTER_DWT_ZERO || (int)c->mode > CUFILTER_DWT_ANTIREFLECT)
@@ -156,6 +148,49 @@ void cufilter_dwt_destroy(cufilter_dwt* dwt)
     free(dwt);
 }
 
+static const struct dwt_backend* backend_of(int device, int rank)
+{
+    (void)rank;
+    if (device < 0)
+        return &dwt_backend_cpu;
+#if defined CUFILTER_HAVE_CUDA && defined CUFILTER_HAVE_DWT_2D_GPU
+    return &dwt_backend_gpu;
+#elif defined CUFILTER_HAVE_CUDA
+    return rank == 1 ? &dwt_backend_gpu : NULL;
+#else
+    return NULL;
+#endif
+}
+
+static enum cufilter_status open_backend(cufilter_dwt* d)
+{
+    const struct dwt_backend* const b = backend_of(d->spec.device, d->spec.rank);
+    if (!b)
+        return cufilter_fail(CUFILTER_ERR_NO_CUDA,
+                             "cufilter_dwt_create: this build has no wavelet transform "
+                             "of rank %d for GPU %d",
+                             d->spec.rank, d->spec.device);
+    CUFILTER_TRY(b->create(&d->self, &d->spec));
+    d->backend = b;
+    return CUFILTER_OK;
+}
+
+/* AUTO means: never fail for want of a GPU. */
+static enum cufilter_status open_device(cufilter_dwt* d, int requested)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    CUFILTER_TRY(cufilter_device_choose(requested, &d->spec.device));
+    const enum cufilter_status status = open_backend(d);
+    if (status == CUFILTER_OK || requested != CUFILTER_DEVICE_AUTO ||
+        d->spec.device < 0 || status == CUFILTER_ERR_INVALID || getenv("CUFILTER_DEVICE"))
+        return status;
+    if (!atomic_flag_test_and_set(&warned))
+        cufilter_log(CUFILTER_LOG_WARN, "wavelet transform runs on the CPU: %s",
+                     cufilter_last_error());
+    d->spec.device = CUFILTER_DEVICE_CPU;
+    return open_backend(d);
+}
+
 enum cufilter_status cufilter_dwt_create(cufilter_dwt** dwt,
                                          const struct cufilter_dwt_config* config)
 {
@@ -181,10 +216,9 @@ enum cufilter_status cufilter_dwt_create(cufilter_dwt** dwt,
     status = lay_out(&d->spec);
     if (status != CUFILTER_OK)
         goto fail;
-    status = dwt_backend_cpu.create(&d->self, &d->spec);
+    status = open_device(d, config->device);
     if (status != CUFILTER_OK)
         goto fail;
-    d->backend = &dwt_backend_cpu;
     *dwt = d;
     return CUFILTER_OK;
 fail:
@@ -206,8 +240,12 @@ int cufilter_dwt_get_levels(const cufilter_dwt* dwt)
 
 int cufilter_dwt_get_device(const cufilter_dwt* dwt)
 {
-    (void)dwt;
-    return CUFILTER_DEVICE_CPU;
+    return dwt->spec.device;
+}
+
+void* cufilter_dwt_get_stream(const cufilter_dwt* dwt)
+{
+    return dwt->backend->stream ? dwt->backend->stream(dwt->self) : NULL;
 }
 
 size_t cufilter_dwt_band_count(const cufilter_dwt* dwt)
@@ -245,7 +283,10 @@ enum cufilter_status cufilter_dwt_get_band(const cufilter_dwt* dwt, size_t index
 int cufilter_dwt_describe(const cufilter_dwt* dwt, char* text, size_t size)
 {
     const struct dwt_spec* const s = &dwt->spec;
-    return snprintf(text, size, "CPU: %s (%zu taps), %s, %s, %d levels, %zu %s %zu",
+    char where[512] = "CPU";
+    if (dwt->backend->describe)
+        dwt->backend->describe(dwt->self, where, sizeof where);
+    return snprintf(text, size, "%s: %s (%zu taps), %s, %s, %d levels, %zu %s %zu", where,
                     dwt->name, s->filter_length, mode_names[s->mode], type_names[s->type],
                     s->levels, s->rows, s->rank == 2 ? "by" : "signals of", s->cols);
 }
@@ -325,6 +366,14 @@ enum cufilter_status cufilter_dwt_inverse(cufilter_dwt* dwt, const void* coefs,
     return dwt->backend->inverse(dwt->self, coefs, coef_pitch, data, pitch);
 }
 
+enum cufilter_status cufilter_dwt_synchronize(cufilter_dwt* dwt)
+{
+    if (!dwt)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "cufilter_dwt_synchronize: dwt must not be NULL");
+    return dwt->backend->synchronize ? dwt->backend->synchronize(dwt->self) : CUFILTER_OK;
+}
+
 /* ------------------------------------------------------------------ thresholds */
 
 /* What an item of this magnitude is multiplied by. */
@@ -337,11 +386,11 @@ static double gain(enum cufilter_dwt_threshold_kind kind, double t, double size)
     return kind == CUFILTER_DWT_SOFT ? 1 - t / size : 1 - t / size * (t / size);
 }
 
-enum cufilter_status cufilter_dwt_threshold(enum cufilter_dwt_threshold_kind kind,
+static enum cufilter_status check_threshold(enum cufilter_dwt_threshold_kind kind,
                                             double value, enum cufilter_dwt_type type,
-                                            const void* in, void* out, size_t n)
+                                            const void* in, const void* out, size_t n,
+                                            const char* where)
 {
-    const char* const where = "cufilter_dwt_threshold";
     if ((int)kind < CUFILTER_DWT_SOFT || (int)kind > CUFILTER_DWT_GARROTE)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: kind must be SOFT, HARD or GARROTE, not %d", where,
@@ -354,6 +403,15 @@ enum cufilter_status cufilter_dwt_threshold(enum cufilter_dwt_threshold_kind kin
     if (n && (!in || !out))
         return cufilter_fail(CUFILTER_ERR_INVALID, "%s: %s must not be NULL with n %zu",
                              where, in ? "out" : "in", n);
+    return CUFILTER_OK;
+}
+
+enum cufilter_status cufilter_dwt_threshold(enum cufilter_dwt_threshold_kind kind,
+                                            double value, enum cufilter_dwt_type type,
+                                            const void* in, void* out, size_t n)
+{
+    CUFILTER_TRY(
+        check_threshold(kind, value, type, in, out, n, "cufilter_dwt_threshold"));
     for (size_t i = 0; i < n; ++i) {
         if (type == CUFILTER_DWT_F64) {
             const double x = ((const double*)in)[i];
@@ -389,4 +447,20 @@ enum cufilter_status cufilter_dwt_shrink(const cufilter_dwt* dwt,
                              "finite, not %g",
                              where, value);
     return dwt_shrink(&dwt->spec, kind, value, coefs, coef_pitch);
+}
+
+enum cufilter_status cufilter_dwt_apply_threshold(cufilter_dwt* dwt,
+                                                  enum cufilter_dwt_threshold_kind kind,
+                                                  double value, const void* in, void* out,
+                                                  size_t n)
+{
+    const char* const where = "cufilter_dwt_apply_threshold";
+    if (!dwt)
+        return cufilter_fail(CUFILTER_ERR_INVALID, "%s: dwt must not be NULL", where);
+    CUFILTER_TRY(check_threshold(kind, value, dwt->spec.type, in, out, n, where));
+    if (n == 0)
+        return CUFILTER_OK;
+    if (dwt->backend->threshold)
+        return dwt->backend->threshold(dwt->self, kind, value, in, out, n);
+    return cufilter_dwt_threshold(kind, value, dwt->spec.type, in, out, n);
 }

@@ -141,4 +141,5 @@ static enum cufilter_status inverse(void* self, const void* coefs, size_t coef_p
     return CUFILTER_OK;
 }
 
-const struct dwt_backend dwt_backend_cpu = {create, destroy, forward, inverse};
+const struct dwt_backend dwt_backend_cpu = {
+    .create = create, .destroy = destroy, .forward = forward, .inverse = inverse};

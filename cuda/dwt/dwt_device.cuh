@@ -169,20 +169,34 @@ __device__ inline dwt_device_term<R> dwt_outside(int64_t k, int64_t n, int mode)
     return term;
 }
 
+/* In double: the parts are large and nearly cancel. */
+__device__ __forceinline__ double dwt_mix(const dwt_device_term<double>& t, double x,
+                                          double first, double last)
+{
+    return t.scale * x + t.first * first + t.last * last;
+}
+__device__ __forceinline__ float dwt_mix(const dwt_device_term<float>& t, float x,
+                                         float first, float last)
+{
+    return (float)((double)t.scale * x + (double)t.first * first + (double)t.last * last);
+}
+__device__ __forceinline__ float2 dwt_mix(const dwt_device_term<float>& t, float2 x,
+                                          float2 first, float2 last)
+{
+    return make_float2(dwt_mix(t, x.x, first.x, last.x),
+                       dwt_mix(t, x.y, first.y, last.y));
+}
+
 /* Item k, wherever it lies; load(i) gives item i, 0 <= i < n. */
 template <typename T, typename Load>
 __device__ __forceinline__ T dwt_item_at(int64_t k, int64_t n, int mode, Load load)
 {
     using R = typename dwt_item<T>::real;
     const dwt_device_term<R> term = dwt_outside<R>(k, n, mode);
-    if (term.scale == 0 && !term.ends)
-        return dwt_zero<T>();
-    T item = dwt_fma(term.scale, load(term.index), dwt_zero<T>());
-    if (term.first != 0)
-        item = dwt_fma(term.first, load((int64_t)0), item);
-    if (term.last != 0)
-        item = dwt_fma(term.last, load(n - 1), item);
-    return item;
+    if (term.ends)
+        return dwt_mix(term, load(term.index), load((int64_t)0), load(n - 1));
+    return term.scale == 0 ? dwt_zero<T>()
+                           : dwt_fma(term.scale, load(term.index), dwt_zero<T>());
 }
 
 /* Item k of the coefficients of a synthesis: periodic in PERIODIZATION, else never

@@ -39,6 +39,7 @@ void dwt_axis_free(struct dwt_axis* axis);
 
 /* Everything about a transform, checked. Axes of level l (1 ..) are at [l-1]. */
 struct dwt_spec {
+    int device;
     enum cufilter_dwt_type type;
     enum cufilter_dwt_mode mode;
     int rank, levels;
@@ -69,8 +70,15 @@ struct dwt_backend {
                                     void* coefs, size_t coef_pitch);
     enum cufilter_status (*inverse)(void* self, const void* coefs, size_t coef_pitch,
                                     void* data, size_t pitch);
+    /* These four may be NULL: nothing is queued, and items are the host's. */
+    enum cufilter_status (*threshold)(void* self, enum cufilter_dwt_threshold_kind kind,
+                                      double value, const void* in, void* out, size_t n);
+    enum cufilter_status (*synchronize)(void* self);
+    void* (*stream)(void* self);
+    int (*describe)(void* self, char* text, size_t size);
 };
 extern const struct dwt_backend dwt_backend_cpu;
+extern const struct dwt_backend dwt_backend_gpu;
 
 /* out_a[i] = sum_k a[k] rows[k][i], out_b with b, i < n; outputs overlap no row. And
  * x[2i], x[2i+1] to and from two arrays. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Discrete wavelet transform, 1-D and 2-D, of many levels, and its inverse: PyWavelets'
- * wavedec(), waverec(), wavedec2() and waverec2(). On the CPU.
+ * wavedec(), waverec(), wavedec2() and waverec2(). On a GPU or the CPU.
  *
  * One level of a signal of N samples, filters of F taps (even):
  *
@@ -81,7 +81,7 @@ CUFILTER_C_API int cufilter_dwt_max_level(size_t n, size_t filter_length);
 /* ------------------------------------------------------------------ transform */
 
 struct cufilter_dwt_config {
-    int device; /* CPU or AUTO (the CPU); a GPU index is UNSUPPORTED */
+    int device; /* see device.h; default CUFILTER_DEVICE_AUTO */
     enum cufilter_dwt_type type;
     enum cufilter_dwt_mode mode; /* default SYMMETRIC, as in PyWavelets */
     const char* wavelet;         /* a name, or NULL: */
@@ -115,8 +115,8 @@ CUFILTER_C_API void cufilter_dwt_defaults(struct cufilter_dwt_config* config,
                                           const char* wavelet, int rank, size_t rows,
                                           size_t cols);
 
-/* INVALID for a broken rule, UNSUPPORTED for a GPU. Filters are copied.
- */
+/* INVALID for a broken rule; NO_DEVICE, NO_CUDA or DEVICE_MEMORY where an explicit device
+ * cannot be used. Filters are copied. */
 CUFILTER_C_API enum cufilter_status
 cufilter_dwt_create(cufilter_dwt** dwt, const struct cufilter_dwt_config* config);
 CUFILTER_C_API void cufilter_dwt_destroy(cufilter_dwt* dwt); /* NULL is legal */
@@ -135,9 +135,11 @@ CUFILTER_C_API enum cufilter_status cufilter_dwt_get_band(const cufilter_dwt* dw
  */
 CUFILTER_C_API enum cufilter_status cufilter_dwt_set_rows(cufilter_dwt* dwt, size_t rows);
 
-/* Host pointers. Row r of the data begins at item r * pitch; pitch 0: cols. Signal r's
- * coefficients begin at item r * coef_pitch; 0: coef_count(); an image's coef_pitch is 0.
- * Data and coefficients must not overlap. */
+/* Host or device pointers, each its own way (items on a device must begin at multiples of
+ * their size); with both on the device the work is only queued on the handle's stream:
+ * see cufilter_dwt_synchronize(). Row r of the data begins at item r * pitch; pitch 0:
+ * cols. Signal r's coefficients begin at item r * coef_pitch; 0: coef_count(); an image's
+ * coef_pitch is 0. Data and coefficients must not overlap. */
 CUFILTER_C_API enum cufilter_status cufilter_dwt_forward(cufilter_dwt* dwt,
                                                          const void* data, size_t pitch,
                                                          void* coefs, size_t coef_pitch);
@@ -146,8 +148,12 @@ CUFILTER_C_API enum cufilter_status cufilter_dwt_inverse(cufilter_dwt* dwt,
                                                          size_t coef_pitch, void* data,
                                                          size_t pitch);
 
-/* CUFILTER_DEVICE_CPU. */
+/* Waits for queued work on device pointers; returns its first error. */
+CUFILTER_C_API enum cufilter_status cufilter_dwt_synchronize(cufilter_dwt* dwt);
+
+/* CUFILTER_DEVICE_CPU or the GPU's index; its cudaStream_t, NULL on the CPU. */
 CUFILTER_C_API int cufilter_dwt_get_device(const cufilter_dwt* dwt);
+CUFILTER_C_API void* cufilter_dwt_get_stream(const cufilter_dwt* dwt);
 
 /* One line; as snprintf() returns. */
 CUFILTER_C_API int cufilter_dwt_describe(const cufilter_dwt* dwt, char* text,
@@ -181,6 +187,12 @@ CUFILTER_C_API enum cufilter_status cufilter_dwt_noise(enum cufilter_dwt_type ty
 CUFILTER_C_API enum cufilter_status
 cufilter_dwt_shrink(const cufilter_dwt* dwt, enum cufilter_dwt_threshold_kind kind,
                     double value, void* coefs, size_t coef_pitch);
+
+/* The same of the handle's type, on its device: host or device pointers, as
+ * cufilter_dwt_forward() takes them. */
+CUFILTER_C_API enum cufilter_status
+cufilter_dwt_apply_threshold(cufilter_dwt* dwt, enum cufilter_dwt_threshold_kind kind,
+                             double value, const void* in, void* out, size_t n);
 
 CUFILTER_EXTERN_C_END
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One launch of the 1-D transform, as the host plans it and the kernels take it. Not
+ * installed.
+ *
+ * A pass makes levels 1 .. J, of the pass, of all rows in one launch; level 0 are the
+ * samples that it starts from (or ends at). A block holds one or two segments, or several
+ * short rows, in shared memory, at all levels. A segment has at level l the items [begin,
+ * end), all of them inside the signal, and beside them what the mode puts outside, where
+ * the segment touches an end. Items are stored from `first` on:
+ *
+ *     analysis:  first_l = 2 begin_{l+1} + start
+ *     synthesis: first_l = pair_start + begin_{l-1} / 2   (begin is even)
+ *
+ * so that a thread's window begins at twice, or half of, the place of what it makes.
+ * Inner tiles touch no end: first = begin. They step by `step` items of level J, and by
+ * step 2^(J-l) of level l. Both ends of a row share one block, since they need each other
+ * in the periodic modes. */
+#ifndef CUFILTER_DWT_DWT_1D_H
+#define CUFILTER_DWT_DWT_1D_H
+
+#include <stdint.h>
+#include "dwt_gpu.h"
+
+CUFILTER_EXTERN_C_BEGIN
+
+enum { DWT_PASS_LEVELS = 16 };
+
+struct dwt_span {
+    int64_t begin, end;
+    int64_t own_end; /* the segment's share of the output is [begin, own_end) */
+};
+
+enum dwt_segment { DWT_INNER, DWT_LEFT, DWT_RIGHT }; /* LEFT: or a whole row */
+
+/* Places in shared memory, in items: unit u (a segment or a row) begins at u * unit, and
+ * its areas at `area` from there. Analysis: areas 0 and 1 hold the even and odd levels.
+ * Synthesis: area l holds the details of level l, area 0 the approximation of level J,
+ * areas J+1 and J+2 those of odd and even levels. */
+struct dwt_layout {
+    int unit;
+    int area[DWT_PASS_LEVELS + 3];
+};
+
+struct dwt_pass {
+    int levels;
+    int mode;
+    int filter_length;
+    int start;            /* dwt_axis.start */
+    int pair_start, skip; /* dwt_axis.pair_start and .skip */
+    int64_t n[DWT_PASS_LEVELS + 1];
+    int64_t rows;
+    int rows_a_block;   /* of whole rows */
+    int tiles;          /* inner ones a row; 0: rows are whole */
+    int ends;           /* whether one more block a row makes its ends */
+    int64_t step, last; /* tile k begins at min(k step, last) from tile 0's begin_J */
+    struct dwt_span span[3][DWT_PASS_LEVELS + 1];
+    struct dwt_layout layout[2]; /* of inner tiles, and of ends or whole rows */
+    int threads;
+    size_t shared_items;
+
+    /* Filled in for the call. */
+    void* x; /* level 0 */
+    void* a; /* level J */
+    void* d; /* coefficients; details of level l from d_offset[l-1] on */
+    int64_t x_pitch, a_pitch, d_pitch;
+    int64_t d_offset[DWT_PASS_LEVELS];
+};
+
+/* Taps for kernels that know F only at run time: (lo, hi) in the order of the window, and
+ * (even lo, odd lo, even hi, odd hi) by coefficient; of the item's real type. */
+enum cufilter_status dwt_analysis_launch(const struct dwt_spec* spec,
+                                         const struct dwt_pass* pass, const void* taps,
+                                         cudaStream_t stream);
+enum cufilter_status dwt_synthesis_launch(const struct dwt_spec* spec,
+                                          const struct dwt_pass* pass, const void* taps,
+                                          cudaStream_t stream);
+
+/* dwt_1d_plan.c */
+struct dwt_limits {
+    size_t shared_bytes; /* that a block may have */
+    int multiprocessors;
+};
+/* Plans the pass that begins (or, of the synthesis, ends) at level `from` of the
+ * transform: pass->levels says how many it takes. */
+enum cufilter_status dwt_plan_analysis(struct dwt_pass* pass, const struct dwt_spec* spec,
+                                       int from, const struct dwt_limits* limits);
+enum cufilter_status dwt_plan_synthesis(struct dwt_pass* pass,
+                                        const struct dwt_spec* spec, int from,
+                                        const struct dwt_limits* limits);
+
+CUFILTER_EXTERN_C_END
+
+#endif
