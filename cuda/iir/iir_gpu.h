@@ -67,6 +67,22 @@ enum cufilter_status iir_warps_launch(const struct iir_warps* warps,
 size_t iir_warps_warm_up(const struct iir_warps* warps);
 int iir_warps_describe(const struct iir_warps* warps, char* text, size_t size);
 
+/* ---------------------------------------------------------------- columns */
+
+/* Three columns and more: a thread runs over a column, or over a stretch of it after a
+ * warm-up. Slow poles leave it as many threads as columns. */
+struct iir_columns;
+
+enum cufilter_status iir_columns_make(struct iir_columns** columns,
+                                      const struct iir_spec* spec,
+                                      const struct iir_sections* sections);
+void iir_columns_free(struct iir_columns* columns); /* NULL is legal */
+enum cufilter_status iir_columns_launch(const struct iir_columns* columns,
+                                        const struct iir_launch* launch);
+size_t
+iir_columns_warm_up(const struct iir_columns* columns); /* as iir_warps_warm_up() */
+int iir_columns_describe(const struct iir_columns* columns, char* text, size_t size);
+
 /* ---------------------------------------------------------------- decoupled lookback */
 
 /* One launch, in which a tile learns its start state from the tiles before it: no

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine's own words that the IIR kernels need: matrix products in double on the
- * tensor cores, asynchronous copies. Not installed.
+ * tensor cores, asynchronous copies, conversion. Not installed.
  *
  * Lane (g, t) = (lane / 4, lane % 4) of a warp holds, of the product of a 16 x 4 KS and a
  * 4 KS x 8 matrix,
@@ -61,6 +61,14 @@ __device__ __forceinline__ void mma(double (&c)[4], const double* a, const doubl
             : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
               "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 #endif
+}
+
+/* A result below a float's normal range is 0, as on the CPU. */
+__device__ __forceinline__ float to_float(double x)
+{
+    float y;
+    asm("mul.ftz.f32 %0, %1, 0f3F800000;" : "=f"(y) : "f"((float)x));
+    return y;
 }
 
 /* Starts a copy of BYTES (4 or 16) to shared memory, of zeros where not `real`. */

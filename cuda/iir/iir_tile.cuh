@@ -164,7 +164,7 @@ struct iir_tile {
     {
         float w[8];
         for (int k = 0; k < 8; ++k)
-            w[COMPLEX ? 2 * (k % 4) + k / 4 : k] = (float)v[k];
+            w[COMPLEX ? 2 * (k % 4) + k / 4 : k] = to_float(v[k]);
         *(float4*)(y + place(b)) = *(const float4*)w;
         *(float4*)(y + place(b) + (COMPLEX ? 4 : 8 * pitch)) = *(const float4*)(w + 4);
     }
@@ -427,7 +427,7 @@ __device__ __noinline__ void iir_walk(const iir_stream& s, int64_t first, int co
             z[p][0] = fma(-c.a1, y[p], fma(c.b1, x, z[p][1]));
             z[p][1] = fma(-c.a2, y[p], c.b2 * x);
             if (k == n - 1 && write)
-                s.y[at * parts + p] = (float)y[p];
+                s.y[at * parts + p] = to_float(y[p]);
         }
     }
     for (int p = 0; p < parts; ++p)

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The IIR's GPU backend: the state on the device, choice of algorithm, and the ways a
+ * call's items reach the GPU and come back.
+ *
+ * Device memory: the work is queued on the handle's stream. Host memory, three ways:
+ *
+ * - zero-copy: one launch reads and writes pinned or registered memory over the bus.
+ * - bounced: pageable memory goes through pinned buffers, in pieces when the call is
+ *   long: while the GPU filters a piece, the CPU copies its neighbours in and out.
+ * - chunked: for long calls on pinned or registered memory. Copy engines bring chunk k+1
+ *   and take chunk k-1 away while chunk k is filtered on the device.
+ *
+ * Either way the pieces are filtered in order on one stream as if each were a call of its
+ * own: a piece starts from the state that the piece before has left.
+ *
+ * For measuring, CUFILTER_IIR_TRANSFER = zero-copy | chunked | chunked:BYTES overrules
+ * the choice, read when a filter is made. */
+#include "iir_gpu.h"
+#include "../core/buffers.h"
+#include "../core/gpu_stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOTS = 3,                     /* pieces under way at a time */
+    BOUNCE_BYTES = 128 << 10,      /* of a piece through the bounce buffers */
+    ZERO_COPY_BYTES = 3 << 19,     /* longer calls on pinned memory go in chunks, */
+    LEAST_CHUNK_BYTES = 512 << 10, /* a quarter of the call within these bounds */
+    MOST_CHUNK_BYTES = 4 << 20,
+};
+
+static const char* const where = "iir_gpu";
+
+struct gpu_plan {
+    struct iir_spec spec;
+    size_t n_sections;
+    struct iir_warps* warps;
+    struct iir_columns* columns;
+};
+
+struct gpu {
+    struct iir_spec spec;
+    struct cufilter_gpu gpu;
+    size_t item; /* bytes */
+    cudaStream_t to_device, to_host;
+    cudaEvent_t arrived[SLOTS], filtered[SLOTS], left[SLOTS];
+
+    struct cufilter_gpu_buffer state[2]; /* a launch goes from one to the other */
+    int live;
+    unsigned long long* recoveries;
+    struct cufilter_gpu_buffer workspace, copy;
+
+    bool forced, forced_chunks;
+    size_t chunk_bytes;                                 /* forced; 0: chosen */
+    struct cufilter_gpu_buffer bounce_in, bounce_out;   /* pinned, SLOTS pieces */
+    struct cufilter_gpu_buffer staging_in, staging_out; /* device, SLOTS chunks */
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ------------------------------------------------------------------ plans */
+
+static void gpu_free_plan(void* plan)
+{
+    struct gpu_plan* const p = plan;
+    if (!p)
+        return;
+    /* Work queued on device pointers may still use the tables. */
+    if (cudaSetDevice(p->spec.device) == cudaSuccess)
+        (void)cudaDeviceSynchronize();
+    iir_warps_free(p->warps);
+    iir_columns_free(p->columns);
+    (void)cudaGetLastError();
+    free(p);
+}
+
+static enum cufilter_status gpu_make_plan(void** plan, const struct iir_spec* spec,
+                                          const struct iir_sections* sections)
+{
+    *plan = NULL;
+    CUFILTER_TRY(cufilter_device_use(spec->device));
+    struct gpu_plan* const p = calloc(1, sizeof *p);
+    if (!p)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    p->spec = *spec;
+    p->n_sections = sections->n;
+    const enum cufilter_status status =
+        spec->width <= 2 ? iir_warps_make(&p->warps, spec, sections)
+                         : iir_columns_make(&p->columns, spec, sections);
+    if (status != CUFILTER_OK)
+        gpu_free_plan(p);
+    else
+        *plan = p;
+    return status;
+}
+
+/* ------------------------------------------------------------------ life */
+
+static void gpu_destroy(void* self)
+{
+    struct gpu* const g = self;
+    if (!g)
+        return;
+    cufilter_gpu_close(&g->gpu); /* waits for its stream */
+    for (int i = 0; i < SLOTS; ++i) {
+        if (g->arrived[i])
+            cudaEventDestroy(g->arrived[i]);
+        if (g->filtered[i])
+            cudaEventDestroy(g->filtered[i]);
+        if (g->left[i])
+            cudaEventDestroy(g->left[i]);
+    }
+    if (g->to_device)
+        cudaStreamDestroy(g->to_device);
+    if (g->to_host)
+        cudaStreamDestroy(g->to_host);
+    struct cufilter_gpu_buffer* const buffers[] = {
+        &g->state[0],  &g->state[1],   &g->workspace,  &g->copy,
+        &g->bounce_in, &g->bounce_out, &g->staging_in, &g->staging_out};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; ++i)
+        cufilter_gpu_free_buffer(buffers[i]);
+    cudaFree(g->recoveries);
+    (void)cudaGetLastError();
+    free(g);
+}
+
+static enum cufilter_status read_environment(struct gpu* g)
+{
+    const char* const transfer = getenv("CUFILTER_IIR_TRANSFER");
+    if (!transfer || !*transfer)
+        return CUFILTER_OK;
+    g->forced = true;
+    g->forced_chunks = !strncmp(transfer, "chunked", 7);
+    size_t bytes = 4;
+    if (g->forced_chunks && transfer[7] == ':')
+        g->chunk_bytes = bytes = strtoull(transfer + 8, NULL, 10);
+    if ((!g->forced_chunks && strcmp(transfer, "zero-copy")) || bytes < 4 ||
+        bytes > 1 << 30)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: CUFILTER_IIR_TRANSFER must be zero-copy, chunked or "
+                             "chunked:BYTES with 4 .. 2^30 bytes, not \"%s\"",
+                             where, transfer);
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status make_streams(struct gpu* g)
+{
+    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_device, cudaStreamNonBlocking));
+    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_host, cudaStreamNonBlocking));
+    for (int i = 0; i < SLOTS; ++i) {
+        CUFILTER_TRY_CUDA(
+            cudaEventCreateWithFlags(&g->arrived[i], cudaEventDisableTiming));
+        CUFILTER_TRY_CUDA(
+            cudaEventCreateWithFlags(&g->filtered[i], cudaEventDisableTiming));
+        CUFILTER_TRY_CUDA(cudaEventCreateWithFlags(&g->left[i], cudaEventDisableTiming));
+    }
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status open_gpu(struct gpu* g)
+{
+    void* p;
+    CUFILTER_TRY(read_environment(g));
+    CUFILTER_TRY(cufilter_gpu_open(&g->gpu, g->spec.device, where, sizeof(float), 1));
+    CUFILTER_TRY(make_streams(g));
+    CUFILTER_TRY(cufilter_gpu_alloc(where, &p, sizeof *g->recoveries, "counter"));
+    g->recoveries = p;
+    CUFILTER_TRY_CUDA(
+        cudaMemsetAsync(g->recoveries, 0, sizeof *g->recoveries, g->gpu.stream));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->gpu.stream));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status check_spec(const struct iir_spec* spec)
+{
+    if (spec->complex_sections)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "%s: complex coefficients run on the CPU (-1) only, not on "
+                             "GPU %d",
+                             where, spec->device);
+    if (spec->algorithm != CUFILTER_IIR_AUTO && spec->algorithm != CUFILTER_IIR_WARPS)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "%s: algorithm must be AUTO (%d) or WARPS (%d) on a GPU, "
+                             "not %d",
+                             where, CUFILTER_IIR_AUTO, CUFILTER_IIR_WARPS,
+                             (int)spec->algorithm);
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status gpu_create(void** self, const struct iir_spec* spec)
+{
+    *self = NULL;
+    CUFILTER_TRY(check_spec(spec));
+    struct gpu* const g = calloc(1, sizeof *g);
+    if (!g)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
+    g->spec = *spec;
+    g->item = spec->width * sizeof(float);
+    const enum cufilter_status status = open_gpu(g);
+    if (status != CUFILTER_OK)
+        gpu_destroy(g);
+    else
+        *self = g;
+    return status;
+}
+
+/* ------------------------------------------------------------------ state */
+
+static enum cufilter_status gpu_synchronize(void* self)
+{
+    struct gpu* const g = self;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->gpu.stream));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status gpu_get_state(void* self, double* state, size_t n)
+{
+    struct gpu* const g = self;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    CUFILTER_TRY_CUDA(cudaMemcpyAsync(state, g->state[g->live].device, n * sizeof *state,
+                                      cudaMemcpyDeviceToHost, g->gpu.stream));
+    return gpu_synchronize(self);
+}
+
+static enum cufilter_status gpu_set_state(void* self, const double* state, size_t n)
+{
+    struct gpu* const g = self;
+    const size_t bytes = n * sizeof *state;
+    CUFILTER_TRY(gpu_synchronize(self));
+    for (int k = 0; k < 2; ++k)
+        CUFILTER_TRY(cufilter_gpu_grow_device(where, &g->state[k], bytes, "state"));
+    void* const to = g->state[g->live].device;
+    if (state)
+        CUFILTER_TRY_CUDA(
+            cudaMemcpyAsync(to, state, bytes, cudaMemcpyHostToDevice, g->gpu.stream));
+    else
+        CUFILTER_TRY_CUDA(cudaMemsetAsync(to, 0, bytes, g->gpu.stream));
+    return gpu_synchronize(self);
+}
+
+static uint64_t gpu_recoveries(const void* self)
+{
+    const struct gpu* const g = self;
+    unsigned long long count = 0;
+    if (cufilter_device_use(g->spec.device) == CUFILTER_OK &&
+        cudaMemcpyAsync(&count, g->recoveries, sizeof count, cudaMemcpyDeviceToHost,
+                        g->gpu.stream) == cudaSuccess)
+        (void)cudaStreamSynchronize(g->gpu.stream);
+    return count;
+}
+
+/* ------------------------------------------------------------------ one piece */
+
+static enum cufilter_status launch_plan(struct gpu* g, const struct gpu_plan* p,
+                                        struct iir_launch* l)
+{
+    const size_t bytes = l->n * g->item;
+    if (l->in_place) {
+        /* Warps read what is before their run again. */
+        CUFILTER_TRY(gpu_synchronize(g));
+        CUFILTER_TRY(
+            cufilter_gpu_grow_device(where, &g->copy, bytes, "copy of the input"));
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync(g->copy.device, l->x, bytes, cudaMemcpyDefault,
+                                          g->gpu.stream));
+        l->x = g->copy.device;
+        l->in_place = false;
+    }
+    return p->warps ? iir_warps_launch(p->warps, l) : iir_columns_launch(p->columns, l);
+}
+
+/* Queues n items, whose x and y are device addresses, and moves the state on. With a
+ * ticket the flag tells the host when all of it is done. */
+static enum cufilter_status filter_piece(struct gpu* g, const struct gpu_plan* p,
+                                         const void* x, size_t n, void* y,
+                                         uint32_t* ticket)
+{
+    struct iir_launch launch = {
+        .x = x,
+        .y = y,
+        .in_place = x == y,
+        .n = n,
+        .width = g->spec.width,
+        .state_in = g->state[g->live].device,
+        .state_out = g->state[1 - g->live].device,
+        .recoveries = g->recoveries,
+        .workspace = g->workspace.device,
+        .blocks_done = g->gpu.blocks_done,
+        .stream = g->gpu.stream,
+    };
+    if (ticket) {
+        launch.flag = g->gpu.flag.device;
+        launch.ticket = *ticket = ++g->gpu.ticket;
+    }
+    CUFILTER_TRY(launch_plan(g, p, &launch));
+    g->live = 1 - g->live;
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ host memory */
+
+struct call {
+    const char* x;
+    char* y;
+    size_t n;
+    enum cufilter_memory x_memory, y_memory;
+    void *x_device, *y_device; /* device addresses, NULL where pageable */
+};
+
+static enum cufilter_status process_mapped(struct gpu* g, const struct gpu_plan* p,
+                                           const struct call* c)
+{
+    uint32_t ticket;
+    CUFILTER_TRY(filter_piece(g, p, c->x_device, c->n, c->y_device, &ticket));
+    return cufilter_gpu_wait(&g->gpu, ticket);
+}
+
+/* Pageable memory, on one side at least: SLOTS pieces through the bounce buffers. */
+static enum cufilter_status process_bounced(struct gpu* g, const struct gpu_plan* p,
+                                            const struct call* c)
+{
+    const size_t items = least(most(BOUNCE_BYTES / g->item, 1), c->n);
+    const size_t bytes = items * g->item, slots = items < c->n ? SLOTS : 1;
+    const size_t pieces = (c->n + items - 1) / items;
+    uint32_t tickets[SLOTS];
+    if (!c->x_device)
+        CUFILTER_TRY(cufilter_gpu_grow_pinned(where, &g->bounce_in, slots * bytes));
+    if (!c->y_device)
+        CUFILTER_TRY(cufilter_gpu_grow_pinned(where, &g->bounce_out, slots * bytes));
+    for (size_t k = 0; k < pieces + SLOTS; ++k) {
+        const size_t slot = k % SLOTS, at = slot * bytes;
+        if (k >= SLOTS && k - SLOTS < pieces) {
+            const size_t done = (k - SLOTS) * bytes;
+            CUFILTER_TRY(cufilter_gpu_wait(&g->gpu, tickets[slot]));
+            if (!c->y_device)
+                memcpy(c->y + done, (char*)g->bounce_out.host + at,
+                       least(bytes, c->n * g->item - done));
+        }
+        if (k >= pieces)
+            continue;
+        const size_t begin = k * bytes, part = least(bytes, c->n * g->item - begin);
+        if (!c->x_device)
+            memcpy((char*)g->bounce_in.host + at, c->x + begin, part);
+        CUFILTER_TRY(filter_piece(
+            g, p,
+            c->x_device ? (char*)c->x_device + begin : (char*)g->bounce_in.device + at,
+            part / g->item,
+            c->y_device ? (char*)c->y_device + begin : (char*)g->bounce_out.device + at,
+            &tickets[slot]));
+    }
+    return CUFILTER_OK;
+}
+
+/* Queues chunk k of a long call: in by the copy engine, filtered, out by the other
+ * engine. */
+static enum cufilter_status queue_chunk(struct gpu* g, const struct gpu_plan* p,
+                                        const struct call* c, size_t k, size_t items)
+{
+    const size_t slot = k % SLOTS, offset = k * items * g->item;
+    const size_t n = least(items, c->n - k * items), bytes = n * g->item;
+    const bool copy_in = c->x_memory != CUFILTER_MEMORY_DEVICE;
+    const bool copy_out = c->y_memory != CUFILTER_MEMORY_DEVICE;
+    char* const x = copy_in ? (char*)g->staging_in.device + slot * items * g->item
+                            : (char*)c->x_device + offset;
+    char* const y = copy_out ? (char*)g->staging_out.device + slot * items * g->item
+                             : (char*)c->y_device + offset;
+    if (copy_in) {
+        if (k >= SLOTS)
+            CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_device, g->filtered[slot], 0));
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync(x, c->x + offset, bytes, cudaMemcpyHostToDevice,
+                                          g->to_device));
+        CUFILTER_TRY_CUDA(cudaEventRecord(g->arrived[slot], g->to_device));
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->gpu.stream, g->arrived[slot], 0));
+    }
+    if (copy_out && k >= SLOTS)
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->gpu.stream, g->left[slot], 0));
+    CUFILTER_TRY(filter_piece(g, p, x, n, y, NULL));
+    CUFILTER_TRY_CUDA(cudaEventRecord(g->filtered[slot], g->gpu.stream));
+    if (copy_out) {
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_host, g->filtered[slot], 0));
+        CUFILTER_TRY_CUDA(
+            cudaMemcpyAsync(c->y + offset, y, bytes, cudaMemcpyDeviceToHost, g->to_host));
+        CUFILTER_TRY_CUDA(cudaEventRecord(g->left[slot], g->to_host));
+    }
+    return CUFILTER_OK;
+}
+
+static size_t chunk_items(const struct gpu* g, size_t n)
+{
+    const size_t bytes =
+        least(most(n * g->item / 4, LEAST_CHUNK_BYTES), MOST_CHUNK_BYTES);
+    return most((g->chunk_bytes ? g->chunk_bytes : bytes) / g->item, 1);
+}
+
+static enum cufilter_status process_chunked(struct gpu* g, const struct gpu_plan* p,
+                                            const struct call* c)
+{
+    const size_t items = chunk_items(g, c->n), bytes = SLOTS * items * g->item;
+    /* The slots may still be in use by work queued before. */
+    CUFILTER_TRY(gpu_synchronize(g));
+    if (c->x_memory != CUFILTER_MEMORY_DEVICE)
+        CUFILTER_TRY(
+            cufilter_gpu_grow_device(where, &g->staging_in, bytes, "input chunks"));
+    if (c->y_memory != CUFILTER_MEMORY_DEVICE)
+        CUFILTER_TRY(
+            cufilter_gpu_grow_device(where, &g->staging_out, bytes, "output chunks"));
+    for (size_t k = 0; k * items < c->n; ++k)
+        CUFILTER_TRY(queue_chunk(g, p, c, k, items));
+    CUFILTER_TRY(gpu_synchronize(g));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->to_host));
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ a call */
+
+static enum cufilter_status run_call(struct gpu* g, const struct gpu_plan* p,
+                                     struct call* c)
+{
+    if (c->x_memory == CUFILTER_MEMORY_DEVICE && c->y_memory == CUFILTER_MEMORY_DEVICE)
+        return filter_piece(g, p, c->x_device, c->n, c->y_device, NULL);
+    if (!c->x_device || !c->y_device)
+        return process_bounced(g, p, c);
+    if (g->forced ? g->forced_chunks : c->n * g->item >= ZERO_COPY_BYTES)
+        return process_chunked(g, p, c);
+    if (c->x_device == c->y_device) {
+        /* A launch may read what it has written: its input comes from elsewhere. */
+        c->x_device = NULL;
+        return process_bounced(g, p, c);
+    }
+    return process_mapped(g, p, c);
+}
+
+static enum cufilter_status gpu_process(void* self, void* plan, const float* x, size_t n,
+                                        float* y)
+{
+    struct gpu* const g = self;
+    struct call c = {.x = (const char*)x, .y = (char*)y, .n = n};
+    const int live = g->live;
+    CUFILTER_TRY(cufilter_device_use(g->spec.device));
+    CUFILTER_TRY(
+        cufilter_memory_of(g->spec.device, x, n * g->item, &c.x_memory, &c.x_device));
+    CUFILTER_TRY(
+        cufilter_memory_of(g->spec.device, y, n * g->item, &c.y_memory, &c.y_device));
+    const enum cufilter_status status = run_call(g, plan, &c);
+    if (status == CUFILTER_OK)
+        return CUFILTER_OK;
+    /* Nothing may touch the caller's memory after the return. */
+    (void)cudaStreamSynchronize(g->to_device);
+    cufilter_gpu_drain(&g->gpu);
+    (void)cudaStreamSynchronize(g->to_host);
+    (void)cudaGetLastError();
+    g->live = live;
+    return status;
+}
+
+static void* gpu_stream(void* self)
+{
+    return ((struct gpu*)self)->gpu.stream;
+}
+
+static int gpu_describe(void* self, void* plan, char* text, size_t size)
+{
+    const struct gpu* const g = self;
+    const struct gpu_plan* const p = plan;
+    char method[128];
+    if (p->warps)
+        iir_warps_describe(p->warps, method, sizeof method);
+    else
+        iir_columns_describe(p->columns, method, sizeof method);
+    return snprintf(text, size, "GPU %d (%s), %s", g->spec.device, g->gpu.name, method);
+}
+
+const struct iir_backend iir_backend_gpu = {
+    .create = gpu_create,
+    .destroy = gpu_destroy,
+    .make_plan = gpu_make_plan,
+    .free_plan = gpu_free_plan,
+    .process = gpu_process,
+    .synchronize = gpu_synchronize,
+    .get_state = gpu_get_state,
+    .set_state = gpu_set_state,
+    .recoveries = gpu_recoveries,
+    .stream = gpu_stream,
+    .describe = gpu_describe,
+};
