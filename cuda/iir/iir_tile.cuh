@@ -439,21 +439,23 @@ __device__ __noinline__ void iir_walk(const iir_stream& s, int64_t first, int co
 
 /* Zeroes what is below a float's reach, and all of a part's state where one value is not
  * finite; returns the number of such parts. */
-template <int STATES, bool COMPLEX>
+template <int STATES, bool COMPLEX, bool MANY>
 __device__ __forceinline__ int iir_tend(double* carry, int groups)
 {
     constexpr int parts = COMPLEX ? 2 : 1;
-    const int lane = threadIdx.x & 31, n = groups * parts * STATES;
+    const int lane = threadIdx.x & 31, n = (MANY ? groups : 1) * parts * STATES;
     bool bad[2] = {false, false}, tiny = false;
+#pragma unroll 1
     for (int at = lane; at < n; at += 32) {
         const double size = fabs(carry[at]);
         if (!(size <= 1.7976931348623157e308))
             bad[COMPLEX ? at / STATES % 2 : 0] = true;
-        tiny |= size < IIR_TINY;
+        tiny |= size > 0 && size < IIR_TINY;
     }
     if (!__any_sync(~0u, bad[0] || bad[1] || tiny))
         return 0;
     const bool some[2] = {(bool)__any_sync(~0u, bad[0]), (bool)__any_sync(~0u, bad[1])};
+#pragma unroll 1
     for (int at = lane; at < n; at += 32)
         if (some[COMPLEX ? at / STATES % 2 : 0] || fabs(carry[at]) < IIR_TINY)
             carry[at] = 0;
@@ -475,7 +477,7 @@ iir_take_tile(const iir_stream& s, const double2* tables,
     const int count = (int)(end - first), rest = count % IIR_TILE_BLOCK;
     if (!tile::finite(x)) {
         iir_walk<STATES, COMPLEX>(s, begin, (int)(end - begin), carry, write);
-        return iir_tend<STATES, COMPLEX>(carry, s.groups);
+        return iir_tend<STATES, COMPLEX, MANY>(carry, s.groups);
     }
     if constexpr (MANY) {
         typename tile::in_registers source;
@@ -501,7 +503,7 @@ iir_take_tile(const iir_stream& s, const double2* tables,
     }
     if (rest)
         iir_walk<STATES, COMPLEX>(s, end - rest, rest, carry, false);
-    return iir_tend<STATES, COMPLEX>(carry, s.groups);
+    return iir_tend<STATES, COMPLEX, MANY>(carry, s.groups);
 }
 
 } // namespace cufilter

@@ -16,6 +16,7 @@ namespace cufilter {
 namespace {
 
 constexpr int warps_of_block = 8;
+constexpr int blocks_of_processor = 2;
 constexpr size_t longest_warm_up = (size_t)1 << 17;
 
 struct iir_runs {
@@ -102,7 +103,7 @@ __device__ __forceinline__ void signal_done(const iir_stream& s)
 }
 
 template <int STATES, bool COMPLEX, bool MANY>
-__global__ void __launch_bounds__(32 * warps_of_block, MANY ? 1 : 2)
+__global__ void __launch_bounds__(32 * warps_of_block, MANY ? 1 : blocks_of_processor)
     take_runs(const __grid_constant__ iir_stream s, const __grid_constant__ iir_runs r)
 {
     using tile = iir_tile<STATES, COMPLEX>;
@@ -167,7 +168,10 @@ enum cufilter_status fill(struct iir_warps* w, const struct iir_sections* sectio
     CUFILTER_TRY(status);
     CUFILTER_TRY(
         upload((void**)&w->sections, sections->s, sections->n * sizeof *sections->s));
-    w->shared = bytes + (size_t)(warps_of_block * w->groups * w->parts * w->states) * 8;
+    const size_t floats =
+        w->parts == 2 ? iir_tile<4, true>::floats : iir_tile<4, false>::floats;
+    w->shared = bytes + warps_of_block * ((size_t)(w->groups * w->parts * w->states) * 8 +
+                                          2 * floats * 4);
     int blocks = 0, processors = 0;
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute((const void*)w->run,
                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
