@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The seam between the lookback's host side (iir_lookback.cu) and its kernels. */
+#ifndef CUFILTER_IIR_IIR_LOOKBACK_H
+#define CUFILTER_IIR_IIR_LOOKBACK_H
+
+#include <vector>
+#include "iir_lookback.cuh"
+
+namespace iir_lookback_detail {
+
+/* One launch, as the kernels see it. */
+struct job {
+    const float* x;
+    float* y;
+    size_t n, width;
+    int columns; /* of a strip; the last may have fewer */
+    int strips, tiles;
+    int tile_items;
+    const double* state_in;
+    double* state_out;
+    unsigned long long* recoveries;
+    unsigned long long* tickets;
+    slot* tile_slots;  /* [sections or 1][width][tiles][states] */
+    slot* group_slots; /* [..][width][groups][states] */
+    slot* super_slots; /* [..][width][supers + 1][states] */
+    int groups, supers;
+    const void* tables;
+    int n_sections;
+    uint32_t ticket;
+    volatile uint32_t* flag;
+    uint32_t* blocks_done;
+};
+
+/* A kind of kernel. */
+struct kernels {
+    int warps, samples; /* of a block, of a lane */
+    /* What goes to the device, and what the launch needs at hand. */
+    void (*make_tables)(const struct iir_sections* sections, int tile_items,
+                        std::vector<char>& device, std::vector<char>& host);
+    cudaError_t (*launch)(const job& j, const void* host, cudaStream_t stream);
+};
+
+extern const kernels sections_ph, sections_cyclic;
+/* For 1 .. IIR_LOOKBACK_CASCADE_SECTIONS sections. */
+const kernels& cascade_kernels(size_t n_sections);
+
+/* ---------------------------------------------------------------- matrices, host */
+
+/* Of a cascade's states, rows after rows, in extended precision: tables hold powers up to
+ * the millionth. */
+struct matrix {
+    int n;
+    std::vector<long double> a;
+    explicit matrix(int size) : n(size), a((size_t)size * size, 0) {}
+    long double& operator()(int i, int j) { return a[(size_t)i * n + j]; }
+    long double operator()(int i, int j) const { return a[(size_t)i * n + j]; }
+};
+matrix identity(int n);
+matrix operator*(const matrix& a, const matrix& b);
+matrix power(matrix a, uint64_t k);
+/* What a sample of 0 makes of the states of sections first .. first + n - 1. */
+matrix transition(const struct iir_section* s, int n);
+/* Keeps to the range of a double: 0 times the largest is still 0. */
+double to_double(long double v);
+
+template <int N>
+void fill(powers<N>* p, const matrix& m)
+{
+    matrix k = identity(2 * N);
+    for (int e = 0; e < 32; ++e, k = k * m)
+        for (int i = 0; i < N; ++i)
+            for (int j = 0; j <= i; ++j)
+                for (int row = 0; row < 2; ++row)
+                    p->element[i * (i + 1) + 2 * j + row][e] =
+                        make_double2(to_double(k(2 * i + row, 2 * j)),
+                                     to_double(k(2 * i + row, 2 * j + 1)));
+}
+
+/* The tables that all kinds have: powers of M over a lane, a warp, a tile and a group. */
+template <int N>
+struct power_tables {
+    powers<N> lane, warp, tile, group;
+};
+template <int N>
+void fill(power_tables<N>* t, const matrix& a, int samples, int tile_items)
+{
+    fill(&t->lane, power(a, samples));
+    fill(&t->warp, power(a, (uint64_t)32 * samples));
+    fill(&t->tile, power(a, tile_items));
+    fill(&t->group, power(a, (uint64_t)fan * tile_items));
+}
+
+} // namespace iir_lookback_detail
+
+#endif
