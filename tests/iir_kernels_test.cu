@@ -72,9 +72,9 @@ struct on_device {
     on_device& operator=(const on_device&) = delete;
     void put(const std::vector<T>& v, size_t at = 0)
     {
-        check_cuda(cudaMemcpy(p + at, v.data(), v.size() * sizeof(T),
-                              cudaMemcpyHostToDevice),
-                   "cudaMemcpy");
+        check_cuda(
+            cudaMemcpy(p + at, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice),
+            "cudaMemcpy");
     }
     std::vector<T> get() const
     {
@@ -126,6 +126,13 @@ std::unique_ptr<algorithm> make(algorithm_kind kind, const struct iir_spec& spec
         new lookback_algorithm(spec, sections, forms[kind]));
 }
 
+struct iir_spec spec_for(size_t width)
+{
+    struct iir_spec spec = {};
+    spec.width = width;
+    return spec;
+}
+
 /* A stream on the device: state, workspace, counters. */
 struct instance {
     std::unique_ptr<algorithm> a;
@@ -141,8 +148,12 @@ struct instance {
 
     instance(algorithm_kind kind, const struct iir_sections& sections, size_t columns,
              size_t longest, const std::vector<double>& state)
-        : a(make(kind, {columns, 0}, sections)), width(columns), state0(state.size()),
-          state1(state.size(), poison), workspace(a->workspace(longest)), recoveries(1),
+        : a(make(kind, spec_for(columns), sections)),
+          width(columns),
+          state0(state.size()),
+          state1(state.size(), poison),
+          workspace(a->workspace(longest)),
+          recoveries(1),
           blocks_done(1)
     {
         state0.put(state);
@@ -188,7 +199,8 @@ struct iir_section resonator(double radius, double angle)
     return {1, 0, 0, -2 * radius * std::cos(angle), radius * radius};
 }
 
-/* Poles up to `radius`, zeros anywhere within the circle; a gain of about 1 in the mean. */
+/* Poles up to `radius`, zeros anywhere within the circle; a gain of about 1 in the mean.
+ */
 struct iir_section random_section(double radius)
 {
     struct iir_section s = {};
@@ -224,7 +236,8 @@ struct iir_sections butterworth(size_t order, double cutoff)
     const double k = std::tan(M_PI * cutoff / 2);
     c.n = order / 2;
     for (size_t i = 0; i < c.n; ++i) {
-        const double q = 2 * std::sin(M_PI * (2.0 * (double)i + 1) / (2.0 * (double)order));
+        const double q =
+            2 * std::sin(M_PI * (2.0 * (double)i + 1) / (2.0 * (double)order));
         const double a0 = 1 + q * k + k * k;
         c.s[i] = {k * k / a0, 2 * k * k / a0, k * k / a0, 2 * (k * k - 1) / a0,
                   (1 - q * k + k * k) / a0};
@@ -311,10 +324,9 @@ outcome run(const test_case& c, algorithm_kind kind, const std::vector<float>& x
     std::memset(&untouched, poison, sizeof untouched);
     r.guards_whole = true;
     for (size_t i = 0; i < guard; ++i)
-        r.guards_whole = r.guards_whole &&
-                         !std::memcmp(&all[i], &untouched, sizeof untouched) &&
-                         !std::memcmp(&all[all.size() - 1 - i], &untouched,
-                                      sizeof untouched);
+        r.guards_whole =
+            r.guards_whole && !std::memcmp(&all[i], &untouched, sizeof untouched) &&
+            !std::memcmp(&all[all.size() - 1 - i], &untouched, sizeof untouched);
     return r;
 }
 
@@ -396,8 +408,12 @@ void test_orders(algorithm_kind kind)
         for (size_t n : lengths) {
             if (small && n > 20000)
                 continue;
-            test_case c = {"random sections", random_cascade(n_sections, 0.95), 1, n,
-                           random_cuts(n, n_sections % 2 ? 1 : 4), 1e-6,
+            test_case c = {"random sections",
+                           random_cascade(n_sections, 0.95),
+                           1,
+                           n,
+                           random_cuts(n, n_sections % 2 ? 1 : 4),
+                           1e-6,
                            n_sections % 3 == 0};
             check(c, kind);
             c.width = (size_t[]){2, 3, 4, 5, 7, 8, 17, 64}[pick(0, 7)];
@@ -469,7 +485,8 @@ void test_nan(algorithm_kind kind)
             else if (i >= back)
                 wrong += !std::isfinite(bad.y[i * width + 1]);
             if (i > back + 1000) /* the transient is over */
-                wrong += !(std::fabs(bad.y[i * width + 1] - good.y[i * width + 1]) < 1e-5);
+                wrong +=
+                    !(std::fabs(bad.y[i * width + 1] - good.y[i * width + 1]) < 1e-5);
         }
         char text[120];
         std::snprintf(text, sizeof text, "at %zu, back at %zu, %zu wrong, %llu counted",

@@ -124,6 +124,10 @@ enum cufilter_status iir_lookback_make(struct iir_lookback** out,
                              "%s: one lookback for all sections takes at most %zu "
                              "sections, not %zu",
                              __func__, IIR_LOOKBACK_CASCADE_SECTIONS, sections->n);
+    if (spec->complex_sections)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "%s: complex coefficients are not supported by the lookback",
+                             __func__);
     CUFILTER_TRY(cufilter_device_use(spec->device));
     struct iir_lookback* const l = new (std::nothrow) iir_lookback();
     if (!l)

@@ -58,9 +58,8 @@ __device__ __forceinline__ states<N> no_states()
 
 /* a + M^k z. */
 template <int N>
-__device__ __forceinline__ states<N> add_power(const states<N>& a,
-                                               const powers<N>* __restrict__ m, int k,
-                                               const states<N>& z)
+__device__ __forceinline__ states<N>
+add_power(const states<N>& a, const powers<N>* __restrict__ m, int k, const states<N>& z)
 {
     states<N> r = a;
 #pragma unroll
@@ -131,10 +130,10 @@ __device__ __forceinline__ slot get(const slot* s)
 /* States of N sections in one column of the stream. */
 template <int N>
 struct chain {
-    slot* tiles;   /* [tiles][2 N] */
-    slot* groups;  /* [groups][2 N] */
-    slot* supers;  /* [supers][2 N]: at the start of each; the first is not used */
-    uint64_t tag;  /* of this launch, even */
+    slot* tiles;  /* [tiles][2 N] */
+    slot* groups; /* [groups][2 N] */
+    slot* supers; /* [supers][2 N]: at the start of each; the first is not used */
+    uint64_t tag; /* of this launch, even */
     const double* state_in; /* [2 N], `pitch` apart */
     size_t pitch;
 };
@@ -273,8 +272,8 @@ struct place {
     int items;    /* that there are of the tile */
 };
 
-/* Rows of V items in shared memory, one float of padding each; columns moved apart so that
- * those of one item lie in different banks. */
+/* Rows of V items in shared memory, one float of padding each; columns moved apart so
+ * that those of one item lie in different banks. */
 template <int V, int WARPS>
 struct tile_shape {
     static constexpr int row = V + 1;

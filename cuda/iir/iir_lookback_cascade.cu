@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One lookback for a whole cascade of N sections: a block of 4 warps takes a tile, 32
- * samples a lane, which stay float in shared memory; all else is double. With A and B those
- * of the cascade's 2 N states,
+ * samples a lane, which stay float in shared memory; all else is double. With A and B
+ * those of the cascade's 2 N states,
  *
  *     t = sum_i A^(31 - i) B x[i]        what a lane's samples leave behind,
  *
@@ -21,8 +21,8 @@ constexpr int V = 32, warps = 4;
 template <int N>
 struct constants {
     double b0[N], b1[N], b2[N], a1[N], a2[N];
-    double weight[V][2 * N];        /* A^(V - 1 - i) B */
-    double scan[5][triangle<N>];    /* A^(V 2^k), blocks as in powers */
+    double weight[V][2 * N];     /* A^(V - 1 - i) B */
+    double scan[5][triangle<N>]; /* A^(V 2^k), blocks as in powers */
 };
 
 template <int N>
@@ -59,10 +59,9 @@ __device__ __forceinline__ states<N> scan(states<N> z, const constants<N>& c)
             for (int j = 0; j <= i; ++j)
 #pragma unroll
                 for (int row = 0; row < 2; ++row) {
-                    const double* const m =
-                        c.scan[k] + 2 * (i * (i + 1) + 2 * j + row);
-                    z.v[2 * i + row] =
-                        fma(m[0], u.v[2 * j], fma(m[1], u.v[2 * j + 1], z.v[2 * i + row]));
+                    const double* const m = c.scan[k] + 2 * (i * (i + 1) + 2 * j + row);
+                    z.v[2 * i + row] = fma(m[0], u.v[2 * j],
+                                           fma(m[1], u.v[2 * j + 1], z.v[2 * i + row]));
                 }
     }
     return z;
@@ -82,9 +81,9 @@ __device__ __forceinline__ double step(double x, states<N>& z, const constants<N
 }
 
 template <int N>
-__device__ __forceinline__ states<N>
-fold_warps(const states<N>* ends, int columns, int count, const states<N>& before,
-           const powers<N>* __restrict__ m)
+__device__ __forceinline__ states<N> fold_warps(const states<N>* ends, int columns,
+                                                int count, const states<N>& before,
+                                                const powers<N>* __restrict__ m)
 {
     const int lane = threadIdx.x & 31, chunk = lane - (32 - count);
     states<N> z = no_states<N>();
@@ -174,11 +173,10 @@ __global__ void __launch_bounds__(32 * warps, N == 1 ? 8 : 4)
     bool tile_bad = false, end_bad = false;
     if (warp < p.columns) {
         const chain<N> c = chain_of<N>(j, first_column + column, tag);
-        states<N> own = fold_warps<N>(sm.ends + column, p.columns, chunks,
-                                      no_states<N>(), &m->warp);
+        states<N> own =
+            fold_warps<N>(sm.ends + column, p.columns, chunks, no_states<N>(), &m->warp);
         tile_bad = publish_tile<N>(c, tile, &own);
-        const states<N> start =
-            look_back<N>(c, tile, own, tile_bad, &m->tile, &m->group);
+        const states<N> start = look_back<N>(c, tile, own, tile_bad, &m->tile, &m->group);
         if (lane == 0)
             sm.start[column] = start;
     }
@@ -237,7 +235,7 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 template <int N>
 cudaError_t launch(const job& j, const void* host, cudaStream_t stream)
 {
-    filter<N><<<(unsigned)j.strips * (unsigned)j.tiles, 32 * warps, 0, stream>>>(
+    filter<N><<<(unsigned)j.strips*(unsigned)j.tiles, 32 * warps, 0, stream>>>(
         j, *(const constants<N>*)host);
     return cudaGetLastError();
 }

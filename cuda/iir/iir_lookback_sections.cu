@@ -237,7 +237,8 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
         states<1> own;
         bool own_reset = false;
         if (looks) {
-            own = fold_warps(ends + column, p.columns, chunks, no_states<1>(), &t->m.warp);
+            own =
+                fold_warps(ends + column, p.columns, chunks, no_states<1>(), &t->m.warp);
             own_reset = publish_tile<1>(c, tile, &own);
             tile_bad = tile_bad || own_reset;
         }
@@ -296,7 +297,8 @@ void make_tables(const struct iir_sections* sections, int tile_items,
             t->h[i] = make_double2(to_double(m(0, 0)), to_double(m(0, 1)));
         for (int i = 0; i < 5; ++i, m = m * m)
             for (int row = 0; row < 2; ++row)
-                t->scan[i][row] = make_double2(to_double(m(row, 0)), to_double(m(row, 1)));
+                t->scan[i][row] =
+                    make_double2(to_double(m(row, 0)), to_double(m(row, 1)));
         fill<1>(&t->m, a, V, tile_items);
     }
 }
@@ -304,7 +306,7 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 template <bool CYCLIC>
 cudaError_t launch(const job& j, const void*, cudaStream_t stream)
 {
-    filter<CYCLIC><<<(unsigned)j.strips * (unsigned)j.tiles, 32 * warps, 0, stream>>>(j);
+    filter<CYCLIC><<<(unsigned)j.strips*(unsigned)j.tiles, 32 * warps, 0, stream>>>(j);
     return cudaGetLastError();
 }
 
