@@ -104,7 +104,7 @@ void choose_kind(struct iir_lookback* l, enum iir_lookback_form form)
     l->kind = form == IIR_LOOKBACK_CASCADE  ? &cascade_kernels(l->n_sections)
               : form == IIR_LOOKBACK_CYCLIC ? &sections_cyclic
                                             : &sections_ph;
-    l->columns = (int)std::min<size_t>(l->width, (size_t)l->kind->warps);
+    l->columns = l->width <= 2 ? (int)l->width : 4;
     l->strips = (int)((l->width + (size_t)l->columns - 1) / (size_t)l->columns);
     l->tile_items = l->kind->warps / l->columns * 32 * l->kind->samples;
     l->chains = form == IIR_LOOKBACK_CASCADE ? 1 : (int)l->n_sections;
@@ -217,7 +217,7 @@ enum cufilter_status iir_lookback_launch(const struct iir_lookback* l,
         (double*)((char*)launch->workspace + header_bytes + state_bytes(l))};
     job j = {};
     j.width = l->width;
-    j.columns = l->columns, j.strips = l->strips, j.tile_items = l->tile_items;
+    j.columns = l->columns, j.strips = l->strips;
     j.recoveries = launch->recoveries;
     j.tables = l->tables;
     j.n_sections = (int)l->n_sections;

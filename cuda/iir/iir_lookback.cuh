@@ -28,6 +28,12 @@ namespace iir_lookback_detail {
 constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int fan = 31; /* tiles of a group, groups of a super-group */
 
+/* The same in all lanes, and so that the compiler knows it. */
+__device__ __forceinline__ int warp_of_block()
+{
+    return __shfl_sync(all_lanes, (int)threadIdx.x / 32, 0);
+}
+
 /* ---------------------------------------------------------------- states */
 
 /* Blocks of 2 x 2 on and below the diagonal of a cascade of N sections. */
@@ -75,19 +81,39 @@ add_power(const states<N>& a, const powers<N>* __restrict__ m, int k, const stat
     return r;
 }
 
-/* The sum over the lanes of M^(31 - lane) times each lane's states, in every lane. */
-template <int N>
+/* The sum over the last LANES lanes of M^(31 - lane) times each lane's states, in every
+ * lane. */
+template <int N, int LANES = 32>
 __device__ __forceinline__ states<N> fold(const powers<N>* __restrict__ m,
                                           const states<N>& z)
 {
     const int lane = threadIdx.x & 31;
     states<N> r = add_power<N>(no_states<N>(), m, 31 - lane, z);
 #pragma unroll
-    for (int i = 0; i < 2 * N; ++i)
+    for (int i = 0; i < 2 * N; ++i) {
 #pragma unroll
-        for (int d = 16; d >= 1; d /= 2)
+        for (int d = 1; d < LANES; d *= 2)
             r.v[i] += __shfl_xor_sync(all_lanes, r.v[i], d);
+        if (LANES < 32)
+            r.v[i] = __shfl_sync(all_lanes, r.v[i], 31);
+    }
     return r;
+}
+
+/* Of a tile: the states that `count` of its warps leave, and what is before them, folded.
+ */
+template <int N, int LANES>
+__device__ __forceinline__ states<N> fold_warps(const states<N>* ends, int count,
+                                                const states<N>& before,
+                                                const powers<N>* __restrict__ m)
+{
+    const int chunk = (int)(threadIdx.x & 31) - (32 - count);
+    states<N> z = no_states<N>();
+    if (chunk >= 0)
+        z = ends[chunk];
+    else if (chunk == -1)
+        z = before;
+    return fold<N, LANES>(m, z);
 }
 
 template <int N>
@@ -201,50 +227,82 @@ __device__ __forceinline__ bool publish_tile(const chain<N>& c, int g, states<N>
     return reset;
 }
 
-/* The state at the start of tile `g`, in every lane of the warp; publishes what later
- * groups need of this tile. `own` and own_reset come from publish_tile(); m_tile and
- * m_group are powers of a tile's and a group's M. */
+/* What a tile learns of those before it; two warps may find out side by side. Its start
+ * state is `tiles` + M^j `group`, or `tiles` where one of them starts again from zero. */
 template <int N>
-__device__ states<N> look_back(const chain<N>& c, int g, const states<N>& own,
-                               bool own_reset, const powers<N>* __restrict__ m_tile,
-                               const powers<N>* __restrict__ m_group)
-{
-    const int j = g % fan, group = g / fan, i = group % fan, super = group / fan;
+struct found {
+    states<N> tiles; /* of the tiles before it in its group, from zero */
+    states<N> group; /* true state at the start of its group */
+    bool reset;
+};
 
-    bool tiles_reset, groups_reset;
-    const states<N> tiles = fold_entries<N>(c.tiles, g, j, c.tag, m_tile, &tiles_reset);
-    states<N> group_own = own;
-    const bool group_reset = own_reset || tiles_reset;
-    if (j == fan - 1) {
-        if (!own_reset)
-            group_own = add_power<N>(own, m_tile, 1, tiles);
-        publish<N>(c.groups + (ptrdiff_t)2 * N * group, c.tag | group_reset, group_own);
+/* Finds `tiles` and publishes the group's t where this is its last tile; returns that in
+ * *group_own. `own` and own_reset are from publish_tile(), m_tile powers of a tile's M.
+ */
+template <int N>
+__device__ __forceinline__ void
+look_at_tiles(const chain<N>& c, int g, const states<N>& own, bool own_reset,
+              const powers<N>* __restrict__ m_tile, found<N>* to)
+{
+    const int j = g % fan, group = g / fan;
+    bool reset;
+    const states<N> tiles = fold_entries<N>(c.tiles, g, j, c.tag, m_tile, &reset);
+    if ((threadIdx.x & 31) == 0) {
+        to->tiles = tiles;
+        to->reset = reset;
     }
-    const states<N> groups =
-        fold_entries<N>(c.groups, group, i, c.tag, m_group, &groups_reset);
-    states<N> start = no_states<N>();
+    if (j == fan - 1)
+        publish<N>(c.groups + (ptrdiff_t)2 * N * group, c.tag | (own_reset || reset),
+                   own_reset ? own : add_power<N>(own, m_tile, 1, tiles));
+}
+
+/* Finds the state at the group's start, from zero where it is not finite; m_group are
+ * powers of a group's M. */
+template <int N>
+__device__ __forceinline__ void look_at_groups(const chain<N>& c, int g,
+                                               const powers<N>* __restrict__ m_group,
+                                               found<N>* to)
+{
+    const int group = g / fan, i = group % fan, super = group / fan;
+    bool reset;
+    states<N> start = fold_entries<N>(c.groups, group, i, c.tag, m_group, &reset);
+    states<N> first = no_states<N>();
     if (super == 0) {
 #pragma unroll
         for (int k = 0; k < 2 * N; ++k)
-            start.v[k] = c.state_in[(size_t)k * c.pitch];
+            first.v[k] = c.state_in[(size_t)k * c.pitch];
     } else {
         bool never;
-        start = await<N>(c.supers + (ptrdiff_t)2 * N * super, true, c.tag, &never);
+        first = await<N>(c.supers + (ptrdiff_t)2 * N * super, true, c.tag, &never);
     }
-    if (j == fan - 1 && i == fan - 1) {
-        states<N> end = group_own;
-        if (!group_reset) {
-            end = add_power<N>(end, m_group, 1, groups);
-            if (!groups_reset)
-                end = add_power<N>(end, m_group, 31, start);
-        }
-        if (!finite<N>(end))
-            end = no_states<N>();
-        publish<N>(c.supers + (ptrdiff_t)2 * N * (super + 1), c.tag, end);
-    }
-    start = groups_reset ? groups : add_power<N>(groups, m_group, i, start);
-    start = tiles_reset ? tiles : add_power<N>(tiles, m_tile, j, start);
+    if (!reset)
+        start = add_power<N>(start, m_group, i, first);
+    if ((threadIdx.x & 31) == 0)
+        to->group = finite<N>(start) ? start : no_states<N>();
+}
+
+/* The start state of tile `g`. */
+template <int N>
+__device__ __forceinline__ states<N> start_of(const found<N>& f, int g,
+                                              const powers<N>* __restrict__ m_tile)
+{
+    const states<N> start =
+        f.reset ? f.tiles : add_power<N>(f.tiles, m_tile, g % fan, f.group);
     return finite<N>(start) ? start : no_states<N>();
+}
+
+/* For the last tile of a super-group: publishes the state at its end. */
+template <int N>
+__device__ __forceinline__ void
+publish_super(const chain<N>& c, int g, const states<N>& own, bool own_reset,
+              const states<N>& start, const powers<N>* __restrict__ m_tile)
+{
+    if ((g + 1) % (fan * fan) != 0)
+        return;
+    states<N> end = own_reset ? own : add_power<N>(own, m_tile, 1, start);
+    if (!finite<N>(end))
+        end = no_states<N>();
+    publish<N>(c.supers + (ptrdiff_t)2 * N * ((g + 1) / (fan * fan)), c.tag, end);
 }
 
 /* Tickets are given out in order, whatever the order in which blocks start. The last one
@@ -262,86 +320,96 @@ __device__ __forceinline__ uint64_t draw_ticket(unsigned long long* counter)
 
 /* ---------------------------------------------------------------- tiles */
 
-/* Where a tile of the stream lies: `columns` neighbouring columns, and of each the rows
- * of V items that the lanes of `chunks` warps take. */
+/* Where a tile of the stream lies. */
 struct place {
-    const float* x;
+    const float* x; /* its first item in its first column */
     float* y;
     size_t width; /* floats from one item to the next */
-    int columns;  /* of this strip */
-    int items;    /* that there are of the tile */
+    int columns;  /* that there are of the strip's */
+    int items;    /* that there are of the tile's */
 };
 
-/* Rows of V items in shared memory, one float of padding each; columns moved apart so
- * that those of one item lie in different banks. */
-template <int V, int WARPS>
+/* A tile in shared memory: a strip of COLUMNS neighbouring columns, of each `chunks`
+ * warps' rows of V items, a lane a row. Rows are four floats apart from one another, so
+ * that a warp reads its rows by four without conflicts, and columns lie so that those of
+ * one item are in different banks. */
+template <int V, int WARPS, int COLUMNS>
 struct tile_shape {
-    static constexpr int row = V + 1;
-    static constexpr int floats = WARPS * (32 * row + 32);
-    static constexpr int chunk_items = 32 * V;
-    __device__ static int warp_pitch(int columns) { return 32 * row + 32 / columns; }
-    __device__ static int address(int item, int column, int columns)
+    static constexpr int threads = 32 * WARPS;
+    static constexpr int chunks = WARPS / COLUMNS;
+    static constexpr int items = chunks * 32 * V;
+    static constexpr int row = V + 4;
+    static constexpr int column = chunks * 32 * row + (COLUMNS > 1 ? 32 / COLUMNS : 0);
+    static constexpr int floats = COLUMNS * column;
+    /* Thread t moves elements t, t + threads, ..: so many items apart. */
+    static constexpr int step = threads / COLUMNS;
+    static_assert(step % V == 0 && WARPS % COLUMNS == 0, "rows are whole");
+
+    __device__ static int address(int item, int c)
     {
-        const int chunk = item / chunk_items;
-        return (chunk * columns + column) * warp_pitch(columns) +
-               item % chunk_items / V * row + item % V;
+        return c * column + item + item / V * 4;
+    }
+    static constexpr int address_step = step + step / V * 4;
+    __device__ static size_t width(const place& p)
+    {
+        return COLUMNS <= 2 ? COLUMNS : p.width;
+    }
+    __device__ static bool whole(const place& p)
+    {
+        return p.items == items && (COLUMNS <= 2 || p.columns == COLUMNS);
     }
 };
 
-/* item and column of element e of a strip, for e < 8192 and up to 8 columns. */
-__device__ __forceinline__ void split_element(int e, int columns, uint32_t reciprocal,
-                                              int* item, int* column)
+__device__ __forceinline__ float load_once(const float* p)
 {
-    *item = columns == 1 ? e : (int)(((uint32_t)e * reciprocal) >> 18);
-    *column = e - *item * columns;
-}
-__device__ __forceinline__ uint32_t reciprocal_of(int columns)
-{
-    return ((1u << 18) + (uint32_t)columns - 1) / (uint32_t)columns;
+    float r;
+    asm volatile("ld.global.L1::no_allocate.f32 %0, [%1];" : "=f"(r) : "l"(p));
+    return r;
 }
 
-template <int V, int WARPS>
-__device__ __forceinline__ void load_tile(float* stage, const place& p, int capacity)
+template <class shape, int V>
+__device__ __forceinline__ void load_tile(float* stage, const place& p)
 {
-    using shape = tile_shape<V, WARPS>;
-    const uint32_t reciprocal = reciprocal_of(p.columns);
-    const int tid = (int)threadIdx.x, n = capacity * p.columns;
+    const int item = (int)threadIdx.x / (shape::threads / shape::step);
+    const int column = (int)threadIdx.x % (shape::threads / shape::step);
+    const size_t width = shape::width(p);
+    const float* const x = p.x + item * width + column;
+    float* const to = stage + shape::address(item, column);
     float r[V];
+    if (shape::whole(p)) {
 #pragma unroll
-    for (int k = 0; k < V; ++k) {
-        const int e = tid + k * 32 * WARPS;
-        int item, column;
-        split_element(e, p.columns, reciprocal, &item, &column);
-        r[k] = 0;
-        if (item < p.items)
-            asm volatile("ld.global.L1::no_allocate.f32 %0, [%1];"
-                         : "=f"(r[k])
-                         : "l"(p.x + (size_t)item * p.width + column));
+        for (int k = 0; k < V; ++k)
+            r[k] = load_once(x + k * (shape::step * width));
+    } else {
+#pragma unroll
+        for (int k = 0; k < V; ++k) {
+            r[k] = 0;
+            if (item + k * shape::step < p.items && column < p.columns)
+                r[k] = load_once(x + k * (shape::step * width));
+        }
     }
 #pragma unroll
-    for (int k = 0; k < V; ++k) {
-        const int e = tid + k * 32 * WARPS;
-        int item, column;
-        split_element(e, p.columns, reciprocal, &item, &column);
-        if (e < n)
-            stage[shape::address(item, column, p.columns)] = r[k];
-    }
+    for (int k = 0; k < V; ++k)
+        to[k * shape::address_step] = r[k];
 }
 
-template <int V, int WARPS>
+template <class shape, int V>
 __device__ __forceinline__ void store_tile(const float* stage, const place& p)
 {
-    using shape = tile_shape<V, WARPS>;
-    const uint32_t reciprocal = reciprocal_of(p.columns);
-    const int tid = (int)threadIdx.x;
+    const int item = (int)threadIdx.x / (shape::threads / shape::step);
+    const int column = (int)threadIdx.x % (shape::threads / shape::step);
+    const size_t width = shape::width(p);
+    float* const y = p.y + item * width + column;
+    const float* const from = stage + shape::address(item, column);
+    if (shape::whole(p)) {
 #pragma unroll
-    for (int k = 0; k < V; ++k) {
-        const int e = tid + k * 32 * WARPS;
-        int item, column;
-        split_element(e, p.columns, reciprocal, &item, &column);
-        if (item < p.items)
-            __stcs(p.y + (size_t)item * p.width + column,
-                   stage[shape::address(item, column, p.columns)]);
+        for (int k = 0; k < V; ++k)
+            __stcs(y + k * (shape::step * width), from[k * shape::address_step]);
+    } else {
+#pragma unroll
+        for (int k = 0; k < V; ++k)
+            if (item + k * shape::step < p.items && column < p.columns)
+                __stcs(y + k * (shape::step * width), from[k * shape::address_step]);
     }
 }
 

@@ -13,9 +13,8 @@ struct job {
     const float* x;
     float* y;
     size_t n, width;
-    int columns; /* of a strip; the last may have fewer */
+    int columns; /* of a strip: 1, 2 or 4; the last may have fewer */
     int strips, tiles;
-    int tile_items;
     const double* state_in;
     double* state_out;
     unsigned long long* recoveries;
@@ -30,6 +29,28 @@ struct job {
     volatile uint32_t* flag;
     uint32_t* blocks_done;
 };
+
+__device__ __forceinline__ uint64_t tag_of(uint64_t drawn)
+{
+    return ((drawn >> ticket_bits) + 1) << 1;
+}
+__device__ __forceinline__ int tile_of(uint64_t drawn)
+{
+    return (int)(drawn & (((uint64_t)1 << ticket_bits) - 1));
+}
+
+template <class shape, int COLUMNS>
+__device__ __forceinline__ place place_of(const job& j, int tile, size_t first_column)
+{
+    const size_t first_item = (size_t)tile * shape::items;
+    place p;
+    p.width = j.width;
+    p.columns = (int)min((size_t)COLUMNS, j.width - first_column);
+    p.items = (int)min((size_t)shape::items, j.n - first_item);
+    p.x = j.x + first_item * shape::width(p) + first_column;
+    p.y = j.y + first_item * shape::width(p) + first_column;
+    return p;
+}
 
 /* A kind of kernel. */
 struct kernels {

@@ -16,6 +16,15 @@ namespace iir_lookback_detail {
 namespace {
 
 constexpr int V = 32, warps = 4;
+/* On a multiprocessor, for N = 1 .. 4: the more tiles are under way, the better the waits
+ * are hidden. */
+#ifndef LB1
+#define LB1 12
+#define LB2 8
+#define LB3 6
+#define LB4 6
+#endif
+constexpr int least_blocks[] = {LB1, LB2, LB3, LB4};
 
 /* In the launch's parameters: operands of arithmetic as they are. */
 template <int N>
@@ -30,11 +39,18 @@ __device__ __forceinline__ states<N> ends_of(const float* x, const constants<N>&
 {
     states<N> t = no_states<N>();
 #pragma unroll
-    for (int i = 0; i < V; ++i) {
-        const double xi = x[i];
+    for (int i = 0; i < V; i += 4) {
+        const float4 four = *(const float4*)(x + i);
 #pragma unroll
-        for (int s = 0; s < 2 * N; ++s)
-            t.v[s] = fma(k.weight[i][s], xi, t.v[s]);
+        for (int n = 0; n < 4; ++n) {
+            const double xi = n == 0   ? four.x
+                              : n == 1 ? four.y
+                              : n == 2 ? four.z
+                                       : four.w;
+#pragma unroll
+            for (int s = 0; s < 2 * N; ++s)
+                t.v[s] = fma(k.weight[i + n][s], xi, t.v[s]);
+        }
     }
     return t;
 }
@@ -80,24 +96,11 @@ __device__ __forceinline__ double step(double x, states<N>& z, const constants<N
     return x;
 }
 
-template <int N>
-__device__ __forceinline__ states<N> fold_warps(const states<N>* ends, int columns,
-                                                int count, const states<N>& before,
-                                                const powers<N>* __restrict__ m)
-{
-    const int lane = threadIdx.x & 31, chunk = lane - (32 - count);
-    states<N> z = no_states<N>();
-    if (chunk >= 0)
-        z = ends[chunk * columns];
-    else if (chunk == -1)
-        z = before;
-    return fold<N>(m, z);
-}
-
-template <int N>
+template <int N, int COLUMNS>
 struct shared_memory {
-    float stage[tile_shape<V, warps>::floats];
-    states<N> ends[warps], start[warps];
+    alignas(16) float stage[tile_shape<V, warps, COLUMNS>::floats];
+    states<N> ends[warps];
+    found<N> before[COLUMNS];
     uint64_t ticket;
 };
 
@@ -128,36 +131,30 @@ __device__ __forceinline__ chain<N> chain_of(const job& j, size_t column, uint64
     return c;
 }
 
-template <int N>
-__global__ void __launch_bounds__(32 * warps, N == 1 ? 8 : 4)
+template <int N, int COLUMNS>
+__global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
     filter(const __grid_constant__ job j, const __grid_constant__ constants<N> k)
 {
-    using shape = tile_shape<V, warps>;
-    __shared__ shared_memory<N> sm;
+    using shape = tile_shape<V, warps, COLUMNS>;
+    constexpr int chunks = shape::chunks;
+    __shared__ shared_memory<N, COLUMNS> sm;
     const power_tables<N>* const m = (const power_tables<N>*)j.tables;
-    const int lane = threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int lane = threadIdx.x & 31, warp = warp_of_block();
     if (threadIdx.x == 0)
         sm.ticket = draw_ticket(j.tickets);
     __syncthreads();
-    const uint64_t drawn = sm.ticket;
-    const int ticket = (int)(drawn & (((uint64_t)1 << ticket_bits) - 1));
-    const uint64_t tag = ((drawn >> ticket_bits) + 1) << 1;
-    const int tile = ticket / j.strips, strip = ticket % j.strips;
-    const size_t first_item = (size_t)tile * j.tile_items;
-    const size_t first_column = (size_t)strip * j.columns;
-    const int chunks = j.tile_items / shape::chunk_items;
-    place p;
-    p.columns = (int)min((size_t)j.columns, j.width - first_column);
-    p.items = (int)min((size_t)j.tile_items, j.n - first_item);
-    p.width = j.width;
-    p.x = j.x + first_item * j.width + first_column;
-    p.y = j.y + first_item * j.width + first_column;
-    load_tile<V, warps>(sm.stage, p, j.tile_items);
+    const uint64_t tag = tag_of(sm.ticket);
+    const int ticket = tile_of(sm.ticket);
+    const int tile = COLUMNS <= 2 ? ticket : ticket / j.strips;
+    const size_t first_column = COLUMNS <= 2 ? 0 : (ticket - tile * j.strips) * COLUMNS;
+    const place p = place_of<shape, COLUMNS>(j, tile, first_column);
+    load_tile<shape, V>(sm.stage, p);
     __syncthreads();
 
-    const int chunk = warp / p.columns, column = warp % p.columns;
-    const bool busy = chunk < chunks;
-    float* const row = sm.stage + warp * shape::warp_pitch(p.columns) + lane * shape::row;
+    const int chunk = warp % chunks, column = warp / chunks;
+    const bool busy = COLUMNS <= 2 || column < p.columns;
+    float* const row =
+        sm.stage + column * shape::column + (chunk * 32 + lane) * shape::row;
 
     const states<N> end = scan<N>(busy ? ends_of<N>(row, k) : no_states<N>(), k);
     states<N> z;
@@ -170,34 +167,43 @@ __global__ void __launch_bounds__(32 * warps, N == 1 ? 8 : 4)
     if (lane == 31)
         sm.ends[warp] = end;
     __syncthreads();
+    const chain<N> c = chain_of<N>(j, first_column + (busy ? column : 0), tag);
+    const states<N>* const ends = sm.ends + column * chunks;
+    states<N> own;
     bool tile_bad = false, end_bad = false;
-    if (warp < p.columns) {
-        const chain<N> c = chain_of<N>(j, first_column + column, tag);
-        states<N> own =
-            fold_warps<N>(sm.ends + column, p.columns, chunks, no_states<N>(), &m->warp);
+    if (busy && chunk == 0) {
+        own = fold_warps<N, warps>(ends, chunks, no_states<N>(), &m->warp);
         tile_bad = publish_tile<N>(c, tile, &own);
-        const states<N> start = look_back<N>(c, tile, own, tile_bad, &m->tile, &m->group);
-        if (lane == 0)
-            sm.start[column] = start;
+        look_at_tiles<N>(c, tile, own, tile_bad, &m->tile, &sm.before[column]);
     }
+    if (busy && chunk == (chunks > 1))
+        look_at_groups<N>(c, tile, &m->group, &sm.before[column]);
     __syncthreads();
 
     if (busy) {
-        const states<N> warp_start =
-            fold_warps<N>(sm.ends + column, p.columns, chunk, sm.start[column], &m->warp);
-        z = add_power<N>(z, &m->lane, lane, warp_start);
+        const states<N> start = start_of<N>(sm.before[column], tile, &m->tile);
+        if (chunk == 0)
+            publish_super<N>(c, tile, own, tile_bad, start, &m->tile);
+        z = add_power<N>(z, &m->lane, lane,
+                         fold_warps<N, warps>(ends, chunk, start, &m->warp));
         /* Items of this lane before the end of the launch, where that is in it. */
         const int left = p.items - (chunk * 32 + lane) * V;
         if (tile == j.tiles - 1 && left >= 1 && left <= V)
             end_bad = !leave_states<N>(j, k, first_column + column, row, left, z);
 #pragma unroll
-        for (int i = 0; i < V; ++i)
-            row[i] = (float)step<N>(row[i], z, k);
+        for (int i = 0; i < V; i += 4) {
+            float4 four = *(const float4*)(row + i);
+            four.x = (float)step<N>(four.x, z, k);
+            four.y = (float)step<N>(four.y, z, k);
+            four.z = (float)step<N>(four.z, z, k);
+            four.w = (float)step<N>(four.w, z, k);
+            *(float4*)(row + i) = four;
+        }
     }
     if (tile == j.tiles - 1 ? end_bad : lane == 0 && tile_bad)
         atomicAdd(j.recoveries, 1ull);
     __syncthreads();
-    store_tile<V, warps>(sm.stage, p);
+    store_tile<shape, V>(sm.stage, p);
     signal_done(j.flag, j.blocks_done, j.ticket);
 }
 
@@ -235,8 +241,14 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 template <int N>
 cudaError_t launch(const job& j, const void* host, cudaStream_t stream)
 {
-    filter<N><<<(unsigned)j.strips*(unsigned)j.tiles, 32 * warps, 0, stream>>>(
-        j, *(const constants<N>*)host);
+    const unsigned blocks = (unsigned)j.strips * (unsigned)j.tiles;
+    const constants<N>& k = *(const constants<N>*)host;
+    if (j.columns == 1)
+        filter<N, 1><<<blocks, 32 * warps, 0, stream>>>(j, k);
+    else if (j.columns == 2)
+        filter<N, 2><<<blocks, 32 * warps, 0, stream>>>(j, k);
+    else
+        filter<N, 4><<<blocks, 32 * warps, 0, stream>>>(j, k);
     return cudaGetLastError();
 }
 

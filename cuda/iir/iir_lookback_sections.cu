@@ -26,22 +26,18 @@ struct section_tables {
     power_tables<1> m;
 };
 
-struct pair {
-    double s1, s2;
-};
-
 /* y for x in v, in place; returns the end state. */
-__device__ __forceinline__ pair recursion(double (&v)[V],
-                                          const section_tables* __restrict__ t)
+__device__ __forceinline__ states<1> recursion(double (&v)[V],
+                                               const section_tables* __restrict__ t)
 {
     const double b0 = __ldg(&t->b0), b1 = __ldg(&t->b1), b2 = __ldg(&t->b2);
     const double a1 = __ldg(&t->a1), a2 = __ldg(&t->a2);
-    pair s = {0, 0};
+    states<1> s = no_states<1>();
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-        const double x = v[i], y = fma(b0, x, s.s1);
-        s.s1 = fma(-a1, y, fma(b1, x, s.s2));
-        s.s2 = fma(-a2, y, b2 * x);
+        const double x = v[i], y = fma(b0, x, s.v[0]);
+        s.v[0] = fma(-a1, y, fma(b1, x, s.v[1]));
+        s.v[1] = fma(-a2, y, b2 * x);
         v[i] = y;
     }
     return s;
@@ -49,8 +45,8 @@ __device__ __forceinline__ pair recursion(double (&v)[V],
 
 /* With B x for x, both parities are eliminated from one another and each is halved until
  * its last element is alone: y[V - 1] and y[V - 2], which leave the end state. */
-__device__ __forceinline__ pair reduce(double (&v)[V],
-                                       const section_tables* __restrict__ t)
+__device__ __forceinline__ states<1> reduce(double (&v)[V],
+                                            const section_tables* __restrict__ t)
 {
     const double b0 = __ldg(&t->b0), b1 = __ldg(&t->b1), b2 = __ldg(&t->b2);
     const double a1 = __ldg(&t->a1), a2 = __ldg(&t->a2);
@@ -83,7 +79,7 @@ __device__ __forceinline__ pair reduce(double (&v)[V],
             }
     }
     const double y1 = v[V - 1], y2 = v[V - 2];
-    return {fma(b1, x1, fma(b2, x2, fma(-a1, y1, -a2 * y2))), fma(b2, x1, -a2 * y1)};
+    return {{fma(b1, x1, fma(b2, x2, fma(-a1, y1, -a2 * y2))), fma(b2, x1, -a2 * y1)}};
 }
 
 __device__ __forceinline__ void substitute_back(double (&v)[V],
@@ -107,43 +103,28 @@ __device__ __forceinline__ void substitute_back(double (&v)[V],
 }
 
 /* Inclusive scan over the lanes of the warp. */
-__device__ __forceinline__ pair scan(pair z, const section_tables* __restrict__ t)
+__device__ __forceinline__ states<1> scan(states<1> z,
+                                          const section_tables* __restrict__ t)
 {
     const int lane = threadIdx.x & 31;
 #pragma unroll
     for (int k = 0; k < 5; ++k) {
-        const double u1 = __shfl_up_sync(all_lanes, z.s1, 1 << k);
-        const double u2 = __shfl_up_sync(all_lanes, z.s2, 1 << k);
+        const double u1 = __shfl_up_sync(all_lanes, z.v[0], 1 << k);
+        const double u2 = __shfl_up_sync(all_lanes, z.v[1], 1 << k);
         const double2 r1 = __ldg(&t->scan[k][0]), r2 = __ldg(&t->scan[k][1]);
         if (lane >= 1 << k) {
-            z.s1 = fma(r1.x, u1, fma(r1.y, u2, z.s1));
-            z.s2 = fma(r2.x, u1, fma(r2.y, u2, z.s2));
+            z.v[0] = fma(r1.x, u1, fma(r1.y, u2, z.v[0]));
+            z.v[1] = fma(r2.x, u1, fma(r2.y, u2, z.v[1]));
         }
     }
     return z;
 }
 
-/* States of warps `first` .. of one column and, before them, `before`: folded, the last
- * in lane 31. */
-__device__ __forceinline__ states<1> fold_warps(const pair* ends, int columns, int count,
-                                                const states<1>& before,
-                                                const powers<1>* __restrict__ m)
-{
-    const int lane = threadIdx.x & 31, chunk = lane - (32 - count);
-    states<1> z = no_states<1>();
-    if (chunk >= 0) {
-        z.v[0] = ends[chunk * columns].s1;
-        z.v[1] = ends[chunk * columns].s2;
-    } else if (chunk == -1) {
-        z = before;
-    }
-    return fold<1>(m, z);
-}
-
+template <int COLUMNS>
 struct shared_memory {
-    float stage[tile_shape<V, warps>::floats];
-    pair ends[2][warps];
-    states<1> start[warps];
+    alignas(16) float stage[tile_shape<V, warps, COLUMNS>::floats];
+    states<1> ends[2][warps];
+    found<1> before[COLUMNS];
     double tail[warps][V]; /* a section's input in the lane with the last item */
     uint64_t ticket;
 };
@@ -179,38 +160,32 @@ __device__ __forceinline__ chain<1> chain_of(const job& j, int section, size_t c
     return c;
 }
 
-template <bool CYCLIC>
+template <bool CYCLIC, int COLUMNS>
 __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ job j)
 {
-    using shape = tile_shape<V, warps>;
-    __shared__ shared_memory sm;
-    const int lane = threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    using shape = tile_shape<V, warps, COLUMNS>;
+    constexpr int chunks = shape::chunks;
+    __shared__ shared_memory<COLUMNS> sm;
+    const int lane = threadIdx.x & 31, warp = warp_of_block();
     if (threadIdx.x == 0)
         sm.ticket = draw_ticket(j.tickets);
     __syncthreads();
-    const uint64_t drawn = sm.ticket;
-    const int ticket = (int)(drawn & (((uint64_t)1 << ticket_bits) - 1));
-    const uint64_t tag = ((drawn >> ticket_bits) + 1) << 1;
-    const int tile = ticket / j.strips, strip = ticket % j.strips;
-    const size_t first_item = (size_t)tile * j.tile_items;
-    const size_t first_column = (size_t)strip * j.columns;
-    const int chunks = j.tile_items / shape::chunk_items;
-    place p;
-    p.columns = (int)min((size_t)j.columns, j.width - first_column);
-    p.items = (int)min((size_t)j.tile_items, j.n - first_item);
-    p.width = j.width;
-    p.x = j.x + first_item * j.width + first_column;
-    p.y = j.y + first_item * j.width + first_column;
-    load_tile<V, warps>(sm.stage, p, j.tile_items);
+    const uint64_t tag = tag_of(sm.ticket);
+    const int ticket = tile_of(sm.ticket);
+    const int tile = COLUMNS <= 2 ? ticket : ticket / j.strips;
+    const size_t first_column = COLUMNS <= 2 ? 0 : (ticket - tile * j.strips) * COLUMNS;
+    const place p = place_of<shape, COLUMNS>(j, tile, first_column);
+    load_tile<shape, V>(sm.stage, p);
     __syncthreads();
 
-    const int chunk = warp / p.columns, column = warp % p.columns;
-    const bool busy = chunk < chunks;
-    float* const row = sm.stage + warp * shape::warp_pitch(p.columns) + lane * shape::row;
+    const int chunk = warp % chunks, column = warp / chunks;
+    const bool busy = COLUMNS <= 2 || column < p.columns;
+    float* const row =
+        sm.stage + column * shape::column + (chunk * 32 + lane) * shape::row;
     double v[V];
 #pragma unroll
     for (int i = 0; i < V; ++i)
-        v[i] = busy ? row[i] : 0;
+        v[i] = row[i];
     /* Items of this lane before the end of the launch, where that is in it. */
     const int left = p.items - (chunk * 32 + lane) * V;
     const bool last = busy && tile == j.tiles - 1 && left >= 1 && left <= V;
@@ -222,40 +197,38 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
 #pragma unroll
             for (int i = 0; i < V; ++i)
                 sm.tail[column][i] = v[i];
-        const pair end = scan(CYCLIC ? reduce(v, t) : recursion(v, t), t);
+        const states<1> end = scan(CYCLIC ? reduce(v, t) : recursion(v, t), t);
         states<1> e;
-        e.v[0] = __shfl_up_sync(all_lanes, end.s1, 1);
-        e.v[1] = __shfl_up_sync(all_lanes, end.s2, 1);
+        e.v[0] = __shfl_up_sync(all_lanes, end.v[0], 1);
+        e.v[1] = __shfl_up_sync(all_lanes, end.v[1], 1);
         if (lane == 0)
             e = no_states<1>();
-        pair* const ends = sm.ends[section & 1];
+        states<1>* const ends = sm.ends[section & 1] + column * chunks;
         if (lane == 31)
-            ends[warp] = end;
+            ends[chunk] = end;
         __syncthreads();
-        const bool looks = warp < p.columns;
-        const chain<1> c = chain_of(j, section, first_column + (looks ? column : 0), tag);
+        const chain<1> c = chain_of(j, section, first_column + (busy ? column : 0), tag);
         states<1> own;
         bool own_reset = false;
-        if (looks) {
-            own =
-                fold_warps(ends + column, p.columns, chunks, no_states<1>(), &t->m.warp);
+        if (busy && chunk == 0) {
+            own = fold_warps<1, warps>(ends, chunks, no_states<1>(), &t->m.warp);
             own_reset = publish_tile<1>(c, tile, &own);
             tile_bad = tile_bad || own_reset;
         }
         if (CYCLIC)
             substitute_back(v, t);
-        if (looks) {
-            const states<1> start =
-                look_back<1>(c, tile, own, own_reset, &t->m.tile, &t->m.group);
-            if (lane == 0)
-                sm.start[column] = start;
-        }
+        if (busy && chunk == 0)
+            look_at_tiles<1>(c, tile, own, own_reset, &t->m.tile, &sm.before[column]);
+        if (busy && chunk == 1)
+            look_at_groups<1>(c, tile, &t->m.group, &sm.before[column]);
         __syncthreads();
         if (!busy)
             continue;
-        const states<1> warp_start =
-            fold_warps(ends + column, p.columns, chunk, sm.start[column], &t->m.warp);
-        e = add_power<1>(e, &t->m.lane, lane, warp_start);
+        const states<1> start = start_of<1>(sm.before[column], tile, &t->m.tile);
+        if (chunk == 0)
+            publish_super<1>(c, tile, own, own_reset, start, &t->m.tile);
+        e = add_power<1>(e, &t->m.lane, lane,
+                         fold_warps<1, warps>(ends, chunk, start, &t->m.warp));
         if (last)
             end_bad = !leave_state(j, t, section, first_column + column, sm.tail[column],
                                    left, e, end_bad);
@@ -273,7 +246,7 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
         for (int i = 0; i < V; ++i)
             row[i] = (float)v[i];
     __syncthreads();
-    store_tile<V, warps>(sm.stage, p);
+    store_tile<shape, V>(sm.stage, p);
     signal_done(j.flag, j.blocks_done, j.ticket);
 }
 
@@ -306,7 +279,13 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 template <bool CYCLIC>
 cudaError_t launch(const job& j, const void*, cudaStream_t stream)
 {
-    filter<CYCLIC><<<(unsigned)j.strips*(unsigned)j.tiles, 32 * warps, 0, stream>>>(j);
+    const unsigned blocks = (unsigned)j.strips * (unsigned)j.tiles;
+    if (j.columns == 1)
+        filter<CYCLIC, 1><<<blocks, 32 * warps, 0, stream>>>(j);
+    else if (j.columns == 2)
+        filter<CYCLIC, 2><<<blocks, 32 * warps, 0, stream>>>(j);
+    else
+        filter<CYCLIC, 4><<<blocks, 32 * warps, 0, stream>>>(j);
     return cudaGetLastError();
 }
 
