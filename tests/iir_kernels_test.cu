@@ -557,11 +557,16 @@ void test_two_instances(algorithm_kind kind)
                    "together they give other bits than apart");
 }
 
-/* Keeps its share of the GPU until told to stop. */
-__global__ void occupy(volatile int* stop)
+/* Keeps its share of the GPU until told to stop, or for a while: a multiprocessor that it
+ * runs on may have to be emptied before it can lend its shared memory to others. */
+__global__ void occupy(volatile int* stop, long long nanoseconds)
 {
-    while (!*stop)
+    long long begin, now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+    do {
         __nanosleep(2000);
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    } while (!*stop && now - begin < nanoseconds);
 }
 
 /* Each launch beside other work: blocks that come and go on every multiprocessor, and
@@ -578,6 +583,10 @@ void stress(algorithm_kind kind, int launches)
     check_cuda(cudaHostAlloc((void**)&stop, sizeof *stop, cudaHostAllocMapped), "stop");
     cudaStream_t busy;
     check_cuda(cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking), "stream");
+    check_cuda(cudaFuncSetAttribute(occupy,
+                                    cudaFuncAttributePreferredSharedMemoryCarveout,
+                                    cudaSharedmemCarveoutMaxShared),
+               "carve-out");
     cudaDeviceProp device;
     check_cuda(cudaGetDeviceProperties(&device, 0), "device");
     instance a(kind, sections, 1, n, zero);
@@ -587,7 +596,7 @@ void stress(algorithm_kind kind, int launches)
         *stop = 0;
         /* From half of the GPU to all of it but a few blocks' room. */
         const int blocks = device.multiProcessorCount * (1 + i % 2) - (i % 7);
-        occupy<<<blocks, 1024, 0, busy>>>(stop);
+        occupy<<<blocks, 1024, 0, busy>>>(stop, 3000000);
         check_cuda(cudaGetLastError(), "occupy");
         a.state0.put(zero);
         a.swapped = false;

@@ -18,13 +18,7 @@ namespace {
 constexpr int V = 32, warps = 4;
 /* On a multiprocessor, for N = 1 .. 4: the more tiles are under way, the better the waits
  * are hidden. */
-#ifndef LB1
-#define LB1 12
-#define LB2 8
-#define LB3 6
-#define LB4 6
-#endif
-constexpr int least_blocks[] = {LB1, LB2, LB3, LB4};
+constexpr int least_blocks[] = {12, 8, 5, 4};
 
 /* In the launch's parameters: operands of arithmetic as they are. */
 template <int N>
