@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Large stream buffers around a block, without making it wait for full ones. */
 #include "batch_buffers.h"
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 
@@ -34,6 +35,13 @@ batch_buffers::batch_buffers(block& block, const std::string& name, int batch_it
     stopped(block);
 }
 
+void batch_buffers::set_granule(block& block, int granule)
+{
+    d_granule = granule;
+    if (d_multiple < granule)
+        block.set_output_multiple(granule);
+}
+
 void batch_buffers::started(block& block) const
 {
     if (d_multiple != 0)
@@ -43,7 +51,7 @@ void batch_buffers::started(block& block) const
 void batch_buffers::stopped(block& block) const
 {
     if (d_multiple != 0)
-        block.set_output_multiple(d_multiple);
+        block.set_output_multiple(std::max(d_multiple, d_granule));
 }
 
 } // namespace cufilter

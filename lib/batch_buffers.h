@@ -24,12 +24,15 @@ public:
     batch_buffers(block& block, const std::string& name, int batch_items, int outputs,
                   int inputs);
 
+    /* Another multiple for the running graph; before the block is connected. */
+    void set_granule(block& block, int granule);
+
     void started(block& block) const;
     void stopped(block& block) const;
 
 private:
     const int d_multiple; /* output items; 0: GNU Radio's own sizes */
-    const int d_granule;  /* the multiple that the block needs in a running graph */
+    int d_granule;        /* the multiple that the block needs in a running graph */
 };
 
 } // namespace cufilter

@@ -48,6 +48,9 @@ protected:
     ENGINE& engine() { return d_engine; }
     const ENGINE& engine() const { return d_engine; }
 
+    /* Output items come in multiples of n. For constructors. */
+    void require_multiple(int n) { d_batch.set_granule(*this, n); }
+
     /* What work() does and returns; a failure ends the flowgraph, with its text in the
      * log. */
     template <class ACTION>

@@ -39,7 +39,7 @@ STOCK = {"cufilter_fft_filter_xxx": "fft_filter_xxx",
          "cufilter_sos_filter_xx": None,
          **{"cufilter_" + name: None for name in (
              "wavelet_ff", "squash_ff", "wvps_ff", "wavelet_denoise_ff", "dwt_ff",
-             "idwt_ff", "dwt2_ff", "idwt2_ff")}}
+             "idwt_ff", "dwt2_ff", "idwt2_ff", "dwt_stream_xx", "idwt_stream_xx")}}
 FIR = [block for block in STOCK if "_fir_" in block or "_fft_" in block]
 IIR = ["cufilter_iir_filter_xxx", "cufilter_single_pole_iir_filter_xx",
        "cufilter_sos_filter_xx"]
@@ -304,9 +304,10 @@ class Flowgraphs(Grc):
                             {"num_inputs": "1", "bus_structure_sink": ""})
                     add("blocks_head" if kept == "head" else "blocks_null_" + kept,
                         here + "_" + kept, type=item, **more)
-                names = {"iir": ("fftaps", "fbtaps"), "single": ("alpha",), "sos": ("sos",)}
+                names = {"iir": ("fftaps", "fbtaps"), "single": ("alpha",),
+                         "sos": ("sos",)}[block.split("_")[1]]
                 add(block, here, type=kind, device="-1", batch_items="20000",
-                    **{name: values[name] for name in names[block.split("_")[1]]})
+                    **{name: values[name] for name in names})
                 connections += [[here + "_source", "0", here + "_head", "0"],
                                 [here + "_head", "0", here, "0"],
                                 [here, "0", here + "_sink", "0"]]
@@ -330,7 +331,8 @@ class Flowgraphs(Grc):
             with open(path, "w") as file:
                 yaml.safe_dump(graph, file)
             text = self.run_script(self.compile(path, folder))
-            filters = [(b["name"], b["id"]) for b in graph["blocks"] if b["id"] in SAMPLES]
+            filters = [(b["name"], b["id"]) for b in graph["blocks"]
+                       if b["id"] in SAMPLES]
             self.assertEqual(len(filters), 19)
             for name, block in filters:
                 expected = ("join 200000 0\n" if name == "join" else
@@ -416,10 +418,11 @@ class Examples(Grc):
             self.assertLessEqual(float(found[1]), 1e-5)
 
     def test_iir_compare(self):
-        """A chain of stock's recursive filters and ours agree, on a recording made here."""
+        """A chain of stock's recursive filters and ours agree, on a made recording."""
         n = 60001
         t = np.arange(n) / 48e3
-        x = (0.1 + 0.3 * np.sin(2 * np.pi * 1000 * t) + 0.1 * random_items(self.rng, "f", n))
+        x = 0.3 * np.sin(2 * np.pi * 1000 * t) + 0.1
+        x += 0.1 * random_items(self.rng, "f", n)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "made.wav")
             with wave.open(path, "wb") as file:

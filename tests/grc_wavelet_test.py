@@ -30,6 +30,10 @@ WAVELETS = {
                   "levels": "1"}, 80, 80, ({"rows": "0"}, {"wavelet": "sym"})),
 }
 
+# Items of output 0 from 8000 samples, two levels.
+STREAMS = {"dwt_stream_ff": 2000, "dwt_stream_cc": 2000, "idwt_stream_ff": 8000,
+           "idwt_stream_cc": 8000}
+
 
 class Descriptions(Grc):
     errors = grc_test.Descriptions.errors
@@ -49,6 +53,14 @@ class Descriptions(Grc):
             for values in bad + ({"device": "-3"}, {"batch_items": "-1"}):
                 with self.subTest(block=block, values=values):
                     self.assertNotEqual(self.errors(block, **{**plain, **values}), [])
+
+    def test_checks_of_streams(self):
+        for block in ("cufilter_dwt_stream_xx", "cufilter_idwt_stream_xx"):
+            self.assertEqual(self.errors(block, type="cc", wavelet="sym8"), [])
+            for values in ({"levels": "0"}, {"levels": "17"}, {"wavelet": "db99"},
+                           {"batch_items": "-1"}):
+                with self.subTest(block=block, values=values):
+                    self.assertNotEqual(self.errors(block, **values), [])
 
 
 class Flowgraphs(Grc):
@@ -79,10 +91,11 @@ class Flowgraphs(Grc):
             connections += [[block + "_source", "0", block + "_head", "0"],
                             [block + "_head", "0", "do_" + block, "0"],
                             ["do_" + block, "0", block + "_sink", "0"]]
+        self.add_streams(add, connections)
         if language == "python":
             add("snippet", "report", section="main_after_stop", priority="0",
                 code="\n".join("print('{0}', self.do_{0}.nitems_written(0))".format(b)
-                               for b in WAVELETS))
+                               for b in [*WAVELETS, *STREAMS]))
             add("snippet", "change", section="main_after_start", priority="0",
                 code="import time\nself.set_limit(3)\ntime.sleep(1)\nself.stop()\n"
                      "print('limit', self.do_wavelet_denoise_ff.threshold())")
@@ -94,6 +107,24 @@ class Flowgraphs(Grc):
                 "blocks": blocks, "connections": connections,
                 "metadata": {"file_format": 1}}
 
+    @staticmethod
+    def add_streams(add, connections):
+        """A filter bank of each type, and its inverse behind it."""
+        for kind, item in (("ff", "float"), ("cc", "complex")):
+            add("blocks_null_source", kind + "_source", type=item, num_outputs="1",
+                bus_structure_source="")
+            add("blocks_head", kind + "_head", type=item, num_items="8000")
+            add("blocks_null_sink", kind + "_sink", type=item, num_inputs="1",
+                bus_structure_sink="")
+            for name in ("dwt_stream_", "idwt_stream_"):
+                add("cufilter_" + name + "xx", "do_" + name + kind, type=kind,
+                    wavelet="db2", levels="2", batch_items="1000")
+            connections += [[kind + "_source", "0", kind + "_head", "0"],
+                            [kind + "_head", "0", "do_dwt_stream_" + kind, "0"],
+                            ["do_idwt_stream_" + kind, "0", kind + "_sink", "0"]]
+            connections += [["do_dwt_stream_" + kind, port, "do_idwt_stream_" + kind, port]
+                            for port in "012"]
+
     def test_every_block_runs(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "wavelets.grc")
@@ -102,6 +133,8 @@ class Flowgraphs(Grc):
             text = self.run_script(self.compile(path, folder))
             for name in WAVELETS:
                 self.assertIn(name + " 1000\n", text)
+            for name, n in STREAMS.items():
+                self.assertIn("{} {}\n".format(name, n), text)
             self.assertIn("limit 3.0", text)
 
     def test_cpp_compiles(self):

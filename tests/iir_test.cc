@@ -204,6 +204,77 @@ factored factor_of(const doubles& b, const doubles& a)
     return f;
 }
 
+/* ------------------------------------------------------------------ complex ones */
+
+using complex_cascade = std::vector<std::array<root, 6>>;
+using roots = std::vector<root>;
+
+doubles flat(const complex_cascade& sos)
+{
+    doubles c;
+    for (const auto& s : sos)
+        for (const root& v : s)
+            c.insert(c.end(), {v.real(), v.imag()});
+    return c;
+}
+
+/* Turned so that the pass-band lies around `angle`: z to z e^-j angle. */
+complex_cascade turned(const cascade& sos, double angle)
+{
+    complex_cascade out;
+    for (const section& s : sos) {
+        out.emplace_back();
+        for (int k = 0; k < 6; ++k)
+            out.back()[k] = s[k] * std::polar(1.0, angle * (k % 3));
+    }
+    return out;
+}
+
+/* Of one complex column among `channels`. */
+roots reference(const complex_cascade& sos, const floats& x, size_t channels,
+                size_t channel)
+{
+    roots y, z(2 * sos.size());
+    for (size_t i = channel; 2 * i < x.size(); i += channels) {
+        root v(x[2 * i], x[2 * i + 1]);
+        for (size_t s = 0; s < sos.size(); ++s) {
+            const auto& c = sos[s];
+            const root out = c[0] / c[3] * v + z[2 * s];
+            z[2 * s] = c[1] / c[3] * v - c[4] / c[3] * out + z[2 * s + 1];
+            z[2 * s + 1] = c[2] / c[3] * v - c[5] / c[3] * out;
+            v = out;
+        }
+        y.push_back(v);
+    }
+    return y;
+}
+
+double error(const floats& y, size_t channels, size_t channel, const roots& expected)
+{
+    double wrong = 0, all = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+        const float* const at = &y[2 * (i * channels + channel)];
+        wrong += std::norm(root(at[0], at[1]) - expected[i]);
+        all += std::norm(expected[i]);
+    }
+    return expected.empty() ? 0 : std::sqrt(wrong / all);
+}
+
+roots multiply(const complex_cascade& sos, size_t offset)
+{
+    std::vector<std::complex<long double>> p{1};
+    for (const auto& s : sos) {
+        std::vector<std::complex<long double>> next(p.size() + 2);
+        for (size_t i = 0; i < p.size(); ++i)
+            for (size_t k = 0; k < 3; ++k)
+                next[i + k] += p[i] * std::complex<long double>(s[offset + k]);
+        p = next;
+    }
+    while (p.size() > 1 && p.back() == std::complex<long double>(0))
+        p.pop_back();
+    return roots(p.begin(), p.end());
+}
+
 std::string logged;
 
 /* ------------------------------------------------------------------ handles */
@@ -241,6 +312,32 @@ public:
         config.b = b.data();
         config.n_b = b.size();
         config.a = a.data();
+        config.n_a = a.size();
+        config.algorithm = algorithm;
+        ok(cufilter_iir_create(&d_handle, &config));
+    }
+    filter(const complex_cascade& sos, size_t channels) : d_width(2 * channels)
+    {
+        struct cufilter_iir_config config;
+        const doubles c = flat(sos);
+        cufilter_iir_defaults(&config);
+        config.device = runner::device();
+        config.complex_data = config.complex_coefficients = 1;
+        config.n_channels = channels;
+        config.sos = c.data();
+        config.n_sections = sos.size();
+        ok(cufilter_iir_create(&d_handle, &config));
+    }
+    filter(const roots& b, const roots& a, enum cufilter_iir_algorithm algorithm)
+        : d_width(2)
+    {
+        struct cufilter_iir_config config;
+        cufilter_iir_defaults(&config);
+        config.device = runner::device();
+        config.complex_data = config.complex_coefficients = 1;
+        config.b = reinterpret_cast<const double*>(b.data());
+        config.n_b = b.size();
+        config.a = reinterpret_cast<const double*>(a.data());
         config.n_a = a.size();
         config.algorithm = algorithm;
         ok(cufilter_iir_create(&d_handle, &config));
@@ -368,6 +465,10 @@ class iir_filter : public CppUnit::TestFixture
     CPPUNIT_TEST(direct_form);
     CPPUNIT_TEST(direct_form_live);
     CPPUNIT_TEST(order_by_accuracy);
+    CPPUNIT_TEST(complex_sections);
+    CPPUNIT_TEST(complex_transfer);
+    CPPUNIT_TEST(complex_steady_state);
+    CPPUNIT_TEST(complex_nan);
     CPPUNIT_TEST(bad_input);
     CPPUNIT_TEST_SUITE_END();
 
@@ -884,6 +985,114 @@ public:
         }
     }
 
+    void complex_sections()
+    {
+        complex_cascade odd = turned(butterworth(5, 0.1), -0.7);
+        odd.push_back({root(0), root(1, 2), root(0.5), root(2, 1), root(0.3, -0.4), 0});
+        for (int order = 1; order <= 32; ++order) {
+            const complex_cascade sos = turned(chebyshev(order, 1, 0.2), 0.3 * order);
+            const floats x = noise(2 * 70000);
+            filter f(sos, 1);
+            runner::expect_at_most(error(f.run(x), 1, 0, reference(sos, x, 1, 0)), 1e-6,
+                                   say("order", order));
+        }
+        for (const complex_cascade& sos :
+             {odd, turned(resonator(0.9999, 0.01), 1), turned(butterworth(4, 0.001), 2)})
+            for (size_t channels : {1, 3, 4, 5, 8, 64}) {
+                const size_t items = channels > 8 ? 5000 : 120000;
+                const floats x = noise(2 * channels * items);
+                filter f(sos, channels), cut(sos, channels), again(sos, channels);
+                const floats y = f.run(x), pieces = cut.run(x, ragged);
+                require(again.run(x, ragged) == pieces, "other bits on repeat");
+                for (size_t c = 0; c < channels; ++c) {
+                    const roots expected = reference(sos, x, channels, c);
+                    const std::string what = say(sos.size(), "channel", c, channels);
+                    runner::expect_at_most(error(y, channels, c, expected), 1e-6, what);
+                    runner::expect_at_most(error(pieces, channels, c, expected), 1e-6,
+                                           what);
+                }
+                const doubles state = f.state();
+                CPPUNIT_ASSERT_EQUAL(4 * sos.size() * channels, state.size());
+                ok(cufilter_iir_set_state(cut.get(), state.data(), state.size()));
+                require(f.run(x) == cut.run(x), "state round trip");
+            }
+        filter f(odd, 1);
+        cascade back(2 * CUFILTER_IIR_MAX_SECTIONS);
+        size_t n = 0;
+        ok(cufilter_iir_get_sos(f.get(), back[0].data(), &n));
+        CPPUNIT_ASSERT_EQUAL(odd.size(), n);
+        const root a1 = odd[3][4] / odd[3][3];
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(a1.real(), back[7][2], 1e-15);
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(a1.imag(), back[7][3], 1e-15);
+    }
+
+    void complex_transfer()
+    {
+        const floats x = noise(2 * 20000);
+        complex_cascade delayed{{0, root(1, 1), 0.5, 1, root(-0.5, 0.3), 0.1},
+                                {0, 0, 2, 1, 0.5, 0}};
+        for (const complex_cascade& sos :
+             {turned(butterworth(2, 0.2), 1), turned(butterworth(8, 0.2), -2),
+              turned(chebyshev(7, 1, 0.4), 0.5), turned(resonator(0.99, 0.5), 3),
+              delayed}) {
+            const roots b = multiply(sos, 0), a = multiply(sos, 3);
+            const roots expected = reference(sos, x, 1, 0);
+            const std::string what = say("order", a.size() - 1);
+            filter split(b, a, CUFILTER_IIR_AUTO), direct(b, a, CUFILTER_IIR_DIRECT);
+            require(split.describe().find("complex sections") != std::string::npos,
+                    split.describe());
+            runner::expect_at_most(error(split.run(x), 1, 0, expected), 1e-6, what);
+            runner::expect_at_most(error(direct.run(x), 1, 0, expected), 1e-6, what);
+        }
+        /* a[0] not 1, and what sections cannot hold. */
+        const roots b{root(1, 2), root(0, 1)}, a{root(0, 2), root(0.5, 0.5)};
+        filter f(b, a, CUFILTER_IIR_DIRECT);
+        const complex_cascade one{{b[0], b[1], 0, a[0], a[1], 0}};
+        runner::expect_at_most(error(f.run(x, ragged), 1, 0, reference(one, x, 1, 0)),
+                               1e-6, "a[0]");
+        const complex_cascade lost = turned(butterworth(16, 0.05), 1);
+        filter g(multiply(lost, 0), multiply(lost, 3), CUFILTER_IIR_AUTO);
+        require(g.describe().find("direct form") != std::string::npos, g.describe());
+    }
+
+    void complex_steady_state()
+    {
+        const complex_cascade sos = turned(butterworth(5, 0.2), 0.4);
+        const doubles c = flat(sos);
+        doubles zi(4 * sos.size());
+        ok(cufilter_iir_steady_state_complex(c.data(), sos.size(), zi.data()));
+        filter f(sos, 1);
+        ok(cufilter_iir_set_state(f.get(), zi.data(), zi.size()));
+        floats ones(2 * 1000);
+        for (size_t i = 0; i < ones.size(); i += 2)
+            ones[i] = 1;
+        const floats y = f.run(ones);
+        for (size_t i = 2; i < y.size(); ++i)
+            CPPUNIT_ASSERT_DOUBLES_EQUAL(y[i % 2], y[i], 1e-6);
+    }
+
+    void complex_nan()
+    {
+        const complex_cascade sos = turned(butterworth(8, 0.1), 0.4);
+        for (size_t channels : {1, 3, 8})
+            for (size_t where : {0, 700, 60000}) {
+                floats x = noise(2 * channels * 70000);
+                filter clean(sos, channels), f(sos, channels);
+                const floats expected = clean.run(x);
+                x[2 * (where * channels + channels - 1) + 1] = NAN;
+                const floats y = f.run(x);
+                CPPUNIT_ASSERT_EQUAL(uint64_t(1), f.recoveries());
+                for (size_t i = 0; i < y.size() / 2; ++i) {
+                    const size_t item = i / channels;
+                    if (item < where || i % channels != channels - 1)
+                        require(std::abs(y[2 * i] - expected[2 * i]) < 1e-5, "touched");
+                    if (item >= where + CUFILTER_IIR_PIECE)
+                        require(std::isfinite(y[2 * i]) && std::isfinite(y[2 * i + 1]),
+                                "not recovered");
+                }
+            }
+    }
+
     void bad_input()
     {
         struct cufilter_iir_config good, c;
@@ -927,7 +1136,7 @@ public:
         c.n_threads = 0;
         fails(CUFILTER_ERR_INVALID, {"n_threads", "1 .. 256", "not 0"});
         c.complex_coefficients = 1;
-        fails(CUFILTER_ERR_UNSUPPORTED, {"complex coefficients"});
+        fails(CUFILTER_ERR_INVALID, {"complex coefficients", "complex_data"});
         c.device = -3;
         fails(CUFILTER_ERR_INVALID, {"device", "-3"});
         sos[9] = 0;

@@ -99,7 +99,8 @@ class Response(TestCase):
         f = np.linspace(10, 23e3, 777)
         _, expected = signal.sosfreqz(sos, f, fs=RATE)
         np.testing.assert_allclose(iir.response(sos, RATE, f)[1], expected, atol=1e-12)
-        expected = sum(signal.group_delay((row[:3], row[3:]), f, fs=RATE)[1] for row in sos)
+        expected = sum(signal.group_delay((row[:3], row[3:]), f, fs=RATE)[1]
+                       for row in sos)
         np.testing.assert_allclose(iir.group_delay(sos, RATE, f)[1], expected, atol=1e-4)
         zeros, poles = iir.roots(sos)
         z, p, _ = signal.sos2zpk(sos)

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pmt
-from gnuradio import cufilter
+from gnuradio import blocks, cufilter, gr
 from cufilter_qa import TestCase, main, random_items, rms, run, run_changed, stock
 from iir_qa import IIR_ACCURACY, PIECE, make_tags, post, signal, wide
 
@@ -103,7 +103,7 @@ class IirFilter(TestCase):
                                       else STOCK_FLOAT)
 
     def test_no_taps(self):
-        """None forward: zeros, as stock. None back: no feedback; stock corrupts memory."""
+        """None forward: zeros, as stock. None back: no feedback."""
         for kind in KINDS:
             x = random_items(self.rng, kind[0], 1001)
             for fbtaps in ([], [1], [1, 0.5]):
@@ -130,15 +130,15 @@ class IirFilter(TestCase):
                                        atol=1e-5)
             self.assertEqual(int(np.argmax(y)), 20)
             self.assertAlmostEqual(float(y[20]), 12.0864, places=4)
-        np.testing.assert_allclose(respond([1.9755895, -0.9801])[:3], [1, -0.9801, 0.9606],
-                                   atol=1e-5)
+        np.testing.assert_allclose(respond([1.9755895, -0.9801])[:3],
+                                   [1, -0.9801, 0.9606], atol=1e-5)
         np.testing.assert_allclose(respond([1.9755895, -0.9801], False)[:3],
                                    [1, 0.9801, 0.9606], atol=1e-5)
         impulse = impulse[:100]
         respond([1, 1.97559, -0.9801], False)
 
     def test_runaway(self):
-        """C100: past float's range the stock block says Inf for ever; ours starts again."""
+        """C100: past float's range the stock block stays at Inf; ours starts again."""
         x = np.zeros(20000, np.float32)
         x[0] = 1
         block = cufilter.iir_filter_ffd([1], [1, 1.97559, -0.9801], False)
@@ -160,8 +160,8 @@ class IirFilter(TestCase):
                                            [0.1226445, 0.1226445, -0.7547109], atol=2e-7)
             for kind in REAL:
                 make = ours(kind)
-                step = run(make(b, a, False), random_items(self.rng, kind[0], 8000) * 0 + 1,
-                           io(kind))
+                ones = random_items(self.rng, kind[0], 8000) * 0 + 1
+                step = run(make(b, a, False), ones, io(kind))
                 self.assertLessEqual(abs(step[-1] - 1), 1e-6)
                 tone = np.cos(2 * np.pi * 2122.07 / rate * np.arange(48000))
                 y = run(make(b, a, False), tone.astype(np.float32) if kind[0] == "f" else
@@ -249,7 +249,8 @@ class IirFilter(TestCase):
                         x[at] = bad
                         block = ours(kind)(*taps, False)
                         y = run(block, x, io(kind))
-                        self.assert_close(y[:at], direct(*taps, x[:at], kind), IIR_ACCURACY)
+                        self.assert_close(y[:at], direct(*taps, x[:at], kind),
+                                          IIR_ACCURACY)
                         self.assertTrue(np.all(np.isfinite(y[at + PIECE + 300:])))
                         x[at] = 0
                         settled = slice(at + PIECE + 1000, None)
@@ -293,7 +294,8 @@ class Live(TestCase):
     def test_toggled_all_the_time(self):
         """C25: taps and alpha in turn every millisecond; the last ones hold."""
         b, a = signal.butter(4, 0.2)
-        iir, pole = cufilter.iir_filter_ffd([1], [1]), cufilter.single_pole_iir_filter_ff(1)
+        iir = cufilter.iir_filter_ffd([1], [1])
+        pole = cufilter.single_pole_iir_filter_ff(1)
         sections = cufilter.sos_filter_ff([[1, 0, 0, 1, 0, 0]])
         stop, failures = threading.Event(), []
 
@@ -310,7 +312,6 @@ class Live(TestCase):
             except Exception as error:
                 failures.append(error)
 
-        from gnuradio import blocks, gr
         tb = gr.top_block()
         source, head = blocks.vector_source_f([1.0] * 1000, True), blocks.head(4, 3000000)
         sink = blocks.null_sink(4)
@@ -345,7 +346,8 @@ class Live(TestCase):
                                 fbtaps)
 
         reals = (pmt.init_f64vector(2, [0.5, 0.25]), pmt.init_f32vector(2, [1, 0.5]))
-        complexes = (pmt.init_c64vector(2, [0.5, 0.25j]), pmt.init_c32vector(2, [1, 0.5j]))
+        complexes = (pmt.init_c64vector(2, [0.5, 0.25j]),
+                     pmt.init_c32vector(2, [1, 0.5j]))
         for kind in KINDS:
             for vectors in (reals, complexes):
                 block = ours(kind)([1], [1])

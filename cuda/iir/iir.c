@@ -3,6 +3,7 @@
  * backends, and switches coefficients at call boundaries. */
 #include "iir_internal.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -126,7 +127,8 @@ static enum cufilter_status make_sections(cufilter_iir* iir, const double* sos,
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: algorithm DIRECT (%d) takes b and a, not sos", where,
                              (int)CUFILTER_IIR_DIRECT);
-    CUFILTER_TRY(iir_sections_make(&form->sections, sos, n_sections, where));
+    CUFILTER_TRY(iir_sections_make(&form->sections, sos, n_sections,
+                                   iir->spec.complex_sections, where));
     if (like)
         memcpy(form->order, like->order, sizeof form->order);
     if (iir->order == CUFILTER_IIR_BY_ACCURACY)
@@ -152,10 +154,23 @@ static enum cufilter_status check_taps(const double* c, size_t n, size_t parts,
     return CUFILTER_OK;
 }
 
-/* Divides by a[0] where it is not 1, and leaves the quotients in `copy`. */
+static void divide(const double* c, size_t n, const double* by, size_t parts, double* to)
+{
+    for (size_t k = 0; k < n; ++k) {
+        if (parts == 1) {
+            to[k] = c[k] / by[0];
+            continue;
+        }
+        const double complex value = (c[2 * k] + I * c[2 * k + 1]) / (by[0] + I * by[1]);
+        to[2 * k] = creal(value);
+        to[2 * k + 1] = cimag(value);
+    }
+}
+
 static enum cufilter_status make_direct(cufilter_iir* iir, const struct iir_taps* taps,
                                         struct form* form, const char* why)
 {
+    const size_t parts = iir->spec.complex_sections ? 2 : 1;
     struct iir_taps normal = *taps;
     double* copy = NULL;
     if (iir->spec.device >= 0)
@@ -164,15 +179,15 @@ static enum cufilter_status make_direct(cufilter_iir* iir, const struct iir_taps
                  "IIR filter: %s, so (b, a) of %zu and %zu coefficients runs in direct "
                  "form on the CPU",
                  why, taps->n_b, taps->n_a);
-    if (taps->a[0] != 1) {
+    if (taps->a[0] != 1 || (parts == 2 && taps->a[1] != 0)) {
         const size_t n = taps->n_b + taps->n_a;
-        copy = malloc(n * sizeof *copy);
+        copy = malloc(parts * n * sizeof *copy);
         if (!copy)
             return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
-        for (size_t k = 0; k < n; ++k)
-            copy[k] = (k < taps->n_b ? taps->b[k] : taps->a[k - taps->n_b]) / taps->a[0];
+        divide(taps->b, taps->n_b, taps->a, parts, copy);
+        divide(taps->a, taps->n_a, taps->a, parts, copy + parts * taps->n_b);
         normal.b = copy;
-        normal.a = copy + taps->n_b;
+        normal.a = copy + parts * taps->n_b;
     }
     form->direct = true;
     form->rows = taps->n_b + taps->n_a - 2;
@@ -204,8 +219,8 @@ static enum cufilter_status make_transfer(cufilter_iir* iir, const struct iir_ta
         return make_direct(iir, taps, form, "there is no feedback");
     if (taps->n_a > most || taps->n_b > most)
         return make_direct(iir, taps, form, "its order is above 64");
-    CUFILTER_TRY(cufilter_iir_factor(taps->b, taps->n_b, taps->a, taps->n_a, sos,
-                                     &n_sections, &flags));
+    CUFILTER_TRY((parts == 2 ? cufilter_iir_factor_complex : cufilter_iir_factor)(
+        taps->b, taps->n_b, taps->a, taps->n_a, sos, &n_sections, &flags));
     if (flags & CUFILTER_IIR_INEXACT)
         return make_direct(iir, taps, form, "splitting it into sections would change it");
     return make_sections(iir, sos, n_sections, like, form, where);
@@ -220,11 +235,11 @@ static enum cufilter_status check_config(const struct cufilter_iir_config* confi
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: number of channels must be 1 .. %zu, not %zu", where,
                              CUFILTER_IIR_MAX_CHANNELS, config->n_channels);
-    if (config->complex_coefficients)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: complex coefficients are not supported; "
-                             "complex_coefficients must be 0, not %d",
-                             where, config->complex_coefficients);
+    if (config->complex_coefficients && !config->complex_data)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: complex coefficients need complex data; complex_data "
+                             "must be 1, not 0",
+                             where);
     if (config->algorithm < CUFILTER_IIR_AUTO || config->algorithm > CUFILTER_IIR_DIRECT)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: algorithm must be 0 .. %d, not %d", where,
@@ -521,9 +536,13 @@ enum cufilter_status cufilter_iir_get_sos(cufilter_iir* iir, double* sos,
     const struct iir_sections* const all = &iir->live.sections;
     *n_sections = iir->live.direct ? 0 : all->n;
     for (size_t i = 0; i < *n_sections; ++i) {
-        const struct iir_section* s = &all->s[i];
-        const double row[6] = {s->b0, s->b1, s->b2, 1, s->a1, s->a2};
-        memcpy(sos + 6 * i, row, sizeof row);
+        const struct iir_section *s = &all->s[i], *im = &all->im[i];
+        const double re[6] = {s->b0, s->b1, s->b2, 1, s->a1, s->a2};
+        const double j[6] = {im->b0, im->b1, im->b2, 0, im->a1, im->a2};
+        const size_t parts = iir->spec.complex_sections ? 2 : 1;
+        for (size_t k = 0; k < 6; ++k)
+            for (size_t p = 0; p < parts; ++p)
+                sos[(6 * i + k) * parts + p] = p ? j[k] : re[k];
     }
     return CUFILTER_OK;
 }
@@ -556,6 +575,7 @@ int cufilter_iir_describe(cufilter_iir* iir, char* text, size_t size)
     if (iir->live.direct)
         return snprintf(text, size, "%s, %s data, %zu channels", backend, data,
                         iir->n_channels);
-    return snprintf(text, size, "%s, %zu sections, %s data, %zu channels", backend,
-                    iir->live.sections.n, data, iir->n_channels);
+    return snprintf(text, size, "%s, %zu %ssections, %s data, %zu channels", backend,
+                    iir->live.sections.n, iir->spec.complex_sections ? "complex " : "",
+                    data, iir->n_channels);
 }

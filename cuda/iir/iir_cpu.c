@@ -78,39 +78,100 @@ void iir_flush_end(unsigned before)
 
 /* ------------------------------------------------------------------ plan */
 
+/* Bounds within which a lean section's rounding errors stay far under a float's. */
+#define LEAN_GAIN 1e6
+#define LEAN_CONDITION 1e6
+
 /* b0 = 1 in each section, unless one is 0 or the products would leave a safe range. */
-static void scale_sections(struct iir_cpu_plan* plan)
+static bool scale_sections(struct iir_cpu_plan* plan)
 {
     const size_t n = plan->sections.n;
     double product = 1;
-    plan->unit = true;
+    bool unit = plan->parts == 1;
     for (size_t i = 0; i < n; ++i) {
         product *= plan->sections.s[i].b0;
         plan->scale[i] = product;
-        plan->unit = plan->unit && fabs(product) > 1e-120 && fabs(product) < 1e120;
+        unit = unit && fabs(product) > 1e-120 && fabs(product) < 1e120;
     }
     plan->scaled = plan->sections;
-    for (size_t i = 0; i < n && plan->unit; ++i) {
+    for (size_t i = 0; i < n && unit; ++i) {
         struct iir_section* const s = &plan->scaled.s[i];
         s->b1 /= s->b0;
         s->b2 /= s->b0;
         s->b0 = 1;
     }
-    for (size_t i = 0; i < n && !plan->unit; ++i)
+    for (size_t i = 0; i < n && !unit; ++i)
         plan->scale[i] = 1;
+    return unit;
+}
+
+/* The largest 1 / |1 + a1 z + a2 z^2| on the unit circle is at most this. */
+static double pole_gain(const struct iir_section* s)
+{
+    const double half = -0.5 * s->a1, square = half * half - s->a2;
+    const double radius = square < 0 ? sqrt(s->a2) : fabs(half) + sqrt(square);
+    const double other =
+        square < 0 ? fabs(1 - radius) + sqrt(-square) : fabs(1 - fabs(s->a2) / radius);
+    return 1 / (fabs(1 - radius) * (radius > 0 ? other : 1));
+}
+
+/* z = M w for a section with b0 = 1; false where that says too little of w. */
+static bool lean_section(const struct iir_section* s, double* to_z, double* to_w,
+                         bool* first_order)
+{
+    const double c1 = s->b1 - s->a1, c2 = s->b2 - s->a2;
+    const double m[4] = {c1, c2, c2, s->a1 * c2 - s->a2 * c1};
+    memcpy(to_z, m, sizeof m);
+    if (!(pole_gain(s) < LEAN_GAIN))
+        return false;
+    if (s->b2 == 0 && s->a2 == 0) {
+        const double only[4] = {1 / c1, 0, 0, 0};
+        memcpy(to_w, only, sizeof only);
+        *first_order = true;
+        return fabs(c1) > 1 / LEAN_CONDITION;
+    }
+    const double det = m[0] * m[3] - m[1] * m[2];
+    const double inverse[4] = {m[3] / det, -m[1] / det, -m[2] / det, m[0] / det};
+    memcpy(to_w, inverse, sizeof inverse);
+    double forth = 0, back = 0;
+    for (int i = 0; i < 4; ++i) {
+        forth += m[i] * m[i];
+        back += inverse[i] * inverse[i];
+    }
+    return sqrt(forth * back) < LEAN_CONDITION;
+}
+
+/* Chooses the states that run, and the way to and from z. */
+static void choose_form(struct iir_cpu_plan* plan, bool unit)
+{
+    plan->lean = unit;
+    for (size_t i = 0; i < plan->scaled.n && plan->lean; ++i) {
+        struct iir_section* const s = &plan->scaled.s[i];
+        plan->lean = lean_section(s, plan->leave[i], plan->enter[i], &plan->first_order);
+        if (fabs(s->b2 - 1) < 4e-16) /* zeros on the unit circle, but for rounding */
+            s->b2 = 1;
+    }
+    plan->first_order = plan->first_order && plan->lean;
+    for (size_t i = 0; i < plan->scaled.n; ++i)
+        for (int k = 0; k < 4; ++k) {
+            const double one = k % 3 == 0;
+            plan->enter[i][k] = (plan->lean ? plan->enter[i][k] : one) / plan->scale[i];
+            plan->leave[i][k] = (plan->lean ? plan->leave[i][k] : one) * plan->scale[i];
+        }
 }
 
 /* A^j B for j < IIR_LONGEST_BLOCK, and the j from which on it is nothing beside its
  * largest. */
 static void ring_impulse(struct iir_cpu_plan* plan)
 {
-    const size_t rows = 2 * plan->scaled.n;
-    double z[2 * CUFILTER_IIR_MAX_SECTIONS * IIR_LANES] = {0};
-    double peak[2 * CUFILTER_IIR_MAX_SECTIONS] = {0};
+    const size_t parts = plan->parts;
+    double z[2 * CUFILTER_IIR_MAX_SECTIONS * IIR_LANES]
+        __attribute__((aligned(64))) = {0};
+    double peak[4 * CUFILTER_IIR_MAX_SECTIONS] = {0};
     for (size_t j = 0; j < IIR_LONGEST_BLOCK; ++j) {
-        iir_cpu_ring(plan, z, j == 0 ? 1 : 0, 1);
-        for (size_t r = 0; r < rows; ++r) {
-            const double value = z[r * IIR_LANES];
+        iir_cpu_kernels()->ring(plan, z, j == 0 ? 1 : 0, 1);
+        for (size_t r = 0; r < plan->row; ++r) {
+            const double value = z[r / parts * IIR_LANES + r % parts];
             plan->impulse[j * plan->row + r] = value;
             if (isfinite(value)) /* poles outside the circle leave the range */
                 peak[r] = fmax(peak[r], fabs(value));
@@ -119,27 +180,29 @@ static void ring_impulse(struct iir_cpu_plan* plan)
     plan->reach = IIR_LONGEST_BLOCK;
     for (; plan->reach > 0; --plan->reach) {
         const double* const row = plan->impulse + (plan->reach - 1) * plan->row;
-        for (size_t r = 0; r < rows; ++r)
+        for (size_t r = 0; r < plan->row; ++r)
             if (!(fabs(row[r]) <= 0x1p-53 * peak[r]))
                 return;
     }
 }
 
-/* A^L for each block size, IIR_LANES columns of it at a time. */
+/* A^L for each block size: units of the state in as many lanes as there are. */
 static void ring_states(struct iir_cpu_plan* plan)
 {
-    const size_t rows = 2 * plan->scaled.n;
-    for (size_t k = 0; k < rows; k += IIR_LANES) {
-        double z[2 * CUFILTER_IIR_MAX_SECTIONS * IIR_LANES] = {0};
-        for (size_t l = 0; l < IIR_LANES && k + l < rows; ++l)
-            z[(k + l) * IIR_LANES + l] = 1;
+    const size_t parts = plan->parts, at_once = IIR_LANES / parts;
+    for (size_t k = 0; k < plan->row; k += at_once) {
+        double z[2 * CUFILTER_IIR_MAX_SECTIONS * IIR_LANES]
+            __attribute__((aligned(64))) = {0};
+        for (size_t l = 0; l < at_once && k + l < plan->row; ++l)
+            z[(k + l) / parts * IIR_LANES + l * parts + (k + l) % parts] = 1;
         for (size_t i = 0, at = 0; i < IIR_BLOCK_SIZES; ++i) {
             const size_t L = iir_block_sizes[i];
-            iir_cpu_ring(plan, z, 0, L - at);
+            iir_cpu_kernels()->ring(plan, z, 0, L - at);
             at = L;
-            for (size_t r = 0; r < rows; ++r)
-                for (size_t l = 0; l < IIR_LANES && k + l < rows; ++l)
-                    plan->power[i][(k + l) * plan->power_row + r] = z[r * IIR_LANES + l];
+            for (size_t r = 0; r < plan->row; ++r)
+                for (size_t l = 0; l < at_once && k + l < plan->row; ++l)
+                    plan->power[i][(k + l) * plan->power_row + r] =
+                        z[r / parts * IIR_LANES + l * parts + r % parts];
         }
     }
 }
@@ -155,10 +218,9 @@ static bool bounded(const double* values, size_t n)
 /* Poles far outside the unit circle allow short blocks only. */
 static void limit_blocks(struct iir_cpu_plan* plan)
 {
-    const size_t rows = 2 * plan->scaled.n;
     for (size_t i = 0; i < IIR_BLOCK_SIZES; ++i) {
         const size_t L = iir_block_sizes[i];
-        if (!bounded(plan->power[i], rows * plan->power_row) ||
+        if (!bounded(plan->power[i], plan->row * plan->power_row) ||
             !bounded(plan->impulse, L * plan->row))
             return;
         plan->n_sizes = i + 1;
@@ -184,12 +246,12 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     struct iir_cpu_plan* const plan = calloc(1, sizeof *plan);
     if (!plan)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
-    const size_t rows = 2 * sections->n;
     plan->sections = *sections;
-    plan->row = (rows + 3) / 4 * 4;
+    plan->parts = spec->complex_sections ? 2 : 1;
+    plan->row = 2 * sections->n * plan->parts;
     plan->impulse = cufilter_alloc(IIR_LONGEST_BLOCK * plan->row * sizeof *plan->impulse);
-    plan->power_row = (rows + IIR_LANES - 1) / IIR_LANES * IIR_LANES;
-    const size_t power = rows * plan->power_row;
+    plan->power_row = (plan->row + IIR_LANES - 1) / IIR_LANES * IIR_LANES;
+    const size_t power = plan->row * plan->power_row;
     plan->power[0] = cufilter_alloc(IIR_BLOCK_SIZES * power * sizeof(double));
     if (!plan->impulse || !plan->power[0]) {
         cpu_free_plan(plan);
@@ -198,7 +260,7 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     for (size_t i = 1; i < IIR_BLOCK_SIZES; ++i)
         plan->power[i] = plan->power[0] + i * power;
     const unsigned mode = iir_flush_begin();
-    scale_sections(plan);
+    choose_form(plan, scale_sections(plan));
     ring_impulse(plan);
     ring_states(plan);
     limit_blocks(plan);
@@ -209,52 +271,103 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
 
 /* ------------------------------------------------------------------ the stream */
 
-size_t iir_tend_column(double* z, size_t rows, size_t pitch)
-{
-    bool finite = true;
-    for (size_t r = 0; r < rows; ++r) {
-        finite = finite && isfinite(z[r * pitch]);
-        if (fabs(z[r * pitch]) < IIR_TINY)
-            z[r * pitch] = 0;
-    }
-    for (size_t r = 0; r < rows && !finite; ++r)
-        z[r * pitch] = 0;
-    return finite ? 0 : 1;
-}
-
 static size_t piece_items(size_t width)
 {
     const size_t fit = PIECE_FLOATS / width;
     return fit < 16 ? 16 : fit > CUFILTER_IIR_PIECE ? CUFILTER_IIR_PIECE : fit;
 }
 
+/* A column's state as it runs, from z, and back with tiny values zeroed. */
+static void load_state(const struct iir_cpu_plan* p, const double* z, size_t pitch,
+                       double* column)
+{
+    for (size_t s = 0; s < p->sections.n; ++s)
+        for (size_t part = 0; part < p->parts; ++part) {
+            const double *const m = p->enter[s], *const from = z + 2 * s * pitch + part;
+            double* const to = column + 2 * s * p->parts + part;
+            to[0] = m[0] * from[0] + m[1] * from[pitch];
+            to[p->parts] = m[2] * from[0] + m[3] * from[pitch];
+        }
+}
+
+static double tidy(double value)
+{
+    return fabs(value) < IIR_TINY ? 0 : value;
+}
+
+static void store_state(const struct iir_cpu_plan* p, const double* column, size_t pitch,
+                        double* z)
+{
+    for (size_t s = 0; s < p->sections.n; ++s)
+        for (size_t part = 0; part < p->parts; ++part) {
+            const double* const m = p->leave[s];
+            const double* const from = column + 2 * s * p->parts + part;
+            double* const to = z + 2 * s * pitch + part;
+            to[0] = tidy(m[0] * from[0] + m[1] * from[p->parts]);
+            to[pitch] = tidy(m[2] * from[0] + m[3] * from[p->parts]);
+        }
+}
+
+static size_t run_column(const struct iir_cpu_plan* p, const float* x, float* y, size_t n,
+                         size_t pitch, double* z)
+{
+    double column[4 * CUFILTER_IIR_MAX_SECTIONS];
+    size_t recoveries = 0;
+    load_state(p, z, pitch, column);
+    const size_t done = iir_cpu_kernels()->whole(p, x, y, n, pitch, column, &recoveries);
+    if (done)
+        store_state(p, column, pitch, z);
+    return recoveries +
+           iir_cpu_serial(p, x + done * pitch, y + done * pitch, n - done, pitch, z);
+}
+
 /* Columns in whole vectors go row by row through pieces that stay in the caches; what is
  * left over, one column after the other. */
+static size_t run_columns(const struct cpu* c, const struct iir_cpu_plan* p,
+                          const float* x, size_t n, float* y)
+{
+    const size_t width = c->width, piece = piece_items(width);
+    const size_t whole = width / IIR_LANES * IIR_LANES;
+    size_t recoveries = 0;
+    for (size_t i = 0; i < n && whole; i += piece) {
+        const size_t count = n - i < piece ? n - i : piece;
+        for (size_t k = 0; k < whole;) {
+            const size_t columns = whole - k < 2 * IIR_LANES ? IIR_LANES : 2 * IIR_LANES;
+            recoveries += iir_cpu_kernels()->columns(
+                p, x + i * width + k, y + i * width + k, count, width, columns, c->z + k);
+            k += columns;
+        }
+    }
+    for (size_t k = whole; k < width; k += p->parts)
+        recoveries += run_column(p, x + k, y + k, n, width, c->z + k);
+    return recoveries;
+}
+
+/* A state from outside may have a z2 where the section has no use for one. */
+static bool has_stray_z2(const struct cpu* c, const struct iir_cpu_plan* p)
+{
+    for (size_t s = 0; s < p->sections.n && p->first_order; ++s) {
+        const double* const z2 = c->z + (2 * s + 1) * c->width;
+        for (size_t k = 0;
+             k < c->width && p->scaled.s[s].a2 == 0 && p->scaled.s[s].b2 == 0; ++k)
+            if (z2[k] != 0)
+                return true;
+    }
+    return false;
+}
+
 static enum cufilter_status cpu_process(void* self, void* plan, const float* x, size_t n,
                                         float* y)
 {
     struct cpu* const c = self;
     const struct iir_cpu_plan* const p = plan;
-    const size_t width = c->width, piece = piece_items(width);
-    const size_t whole = width / IIR_LANES * IIR_LANES;
     const unsigned mode = iir_flush_begin();
-    if (c->serial) {
-        for (size_t k = 0; k < width; ++k)
-            c->recoveries += iir_cpu_serial(p, x + k, y + k, n, width, c->z + k);
-        iir_flush_end(mode);
-        return CUFILTER_OK;
-    }
-    for (size_t i = 0; i < n && whole; i += piece) {
-        const size_t count = n - i < piece ? n - i : piece;
-        for (size_t k = 0; k < whole;) {
-            const size_t columns = whole - k < 2 * IIR_LANES ? IIR_LANES : 2 * IIR_LANES;
-            c->recoveries += iir_cpu_columns(p, x + i * width + k, y + i * width + k,
-                                             count, width, columns, c->z + k);
-            k += columns;
-        }
-    }
-    for (size_t k = whole; k < width; ++k)
-        c->recoveries += iir_cpu_column(p, x + k, y + k, n, width, c->z + k);
+    const size_t alone = c->serial ? n : has_stray_z2(c, p) ? 1 : 0;
+    for (size_t k = 0; k < c->width && alone; k += p->parts)
+        c->recoveries += iir_cpu_serial(p, x + k, y + k, alone, c->width, c->z + k);
+    if (alone < n)
+        c->recoveries +=
+            run_columns(c, p, x + alone * c->width, n - alone, y + alone * c->width);
     iir_flush_end(mode);
     return CUFILTER_OK;
 }
@@ -297,7 +410,7 @@ static int cpu_describe(void* self, void* plan, char* text, size_t size)
 {
     (void)self;
     (void)plan;
-    return snprintf(text, size, "CPU (%s)", iir_cpu_target());
+    return snprintf(text, size, "CPU (%s)", iir_cpu_kernels()->target);
 }
 
 const struct iir_backend iir_backend_cpu = {

@@ -74,7 +74,8 @@ void iir_flush_end(unsigned before);
 
 /* Checks and normalises; `where` is the function that a failure names. */
 enum cufilter_status iir_sections_make(struct iir_sections* sections, const double* sos,
-                                       size_t n_sections, const char* where);
+                                       size_t n_sections, bool complex_sections,
+                                       const char* where);
 
 /* The largest |pole|. */
 double iir_largest_pole(const struct iir_sections* sections);
@@ -93,52 +94,63 @@ void iir_sections_order(struct iir_sections* sections, size_t* order, bool keep)
 static const size_t iir_block_sizes[IIR_BLOCK_SIZES] = {
     16, 32, 64, 128, 256, 512, 960, 1984, IIR_LONGEST_BLOCK};
 
-/* The columns kernel takes `sections` as they are. A single column is cut into IIR_LANES
- * blocks of L items that run side by side, with sections scaled so that b0 = 1 (`unit`)
- * where none is 0: y of section i is scale[i] times that of the scaled sections, and so
- * is its state. With B the scaled state after an impulse and A^j what j items make of a
- * state, the state at the end of a block is
+/* A column is one recursion: a channel, with real sections its real or imaginary part.
  *
- *     A^L (state at its start) + sum_i A^(L-1-i) B x[i] */
+ * Sections are scaled so that b0 = 1, where none is 0: y of section i is scale[i] times
+ * that of the scaled sections. Neighbouring columns run in lanes. A single column is cut
+ * into IIR_LANES / parts blocks of L items that run side by side. With B the state after
+ * an impulse and A^j what j items make of a state, the state at the end of a block is
+ *
+ *     A^L (state at its start) + sum_i A^(L-1-i) B x[i]
+ *
+ * A column's state is 2 n values z1, z2 of `parts` doubles. */
 struct iir_cpu_plan {
     struct iir_sections sections, scaled;
-    bool unit;
+    size_t parts; /* 2 for complex sections, else 1 */
+    bool lean;    /* states are w, not z: see iir_cpu_kernels.h */
     double scale[CUFILTER_IIR_MAX_SECTIONS];
-    size_t n_sizes;  /* block sizes that keep to the range of a double */
-    size_t row;      /* 2 n, rounded up to 4 */
-    size_t reach;    /* A^j B is nothing for j >= reach */
-    double* impulse; /* [IIR_LONGEST_BLOCK][row]: A^j B */
-    /* A^L for each block size, its columns as rows: [2 n][power_row]. */
+    /* From a section's z1, z2 to the state that runs, and back, rows first. */
+    double enter[CUFILTER_IIR_MAX_SECTIONS][4], leave[CUFILTER_IIR_MAX_SECTIONS][4];
+    bool first_order; /* a section has no place for z2, which is 0 after an item */
+    size_t n_sizes;   /* block sizes that keep to the range of a double */
+    size_t row;       /* 2 n parts */
+    size_t reach;     /* A^j B is nothing for j >= reach */
+    double* impulse;  /* [IIR_LONGEST_BLOCK][row]: A^j B */
+    /* A^L for each block size as a real matrix, its columns as rows: [row][power_row]. */
     double* power[IIR_BLOCK_SIZES];
-    size_t power_row; /* 2 n, rounded up to IIR_LANES */
+    size_t power_row; /* `row`, rounded up to IIR_LANES */
 };
 
 /* State below this is gone: far under a float's range, far above where a double loses its
  * normal form. */
 #define IIR_TINY 1e-200
 
-/* Zeroes tiny values of a column's state, and all of it where one is not finite; returns
- * 1 then, else 0. */
-size_t iir_tend_column(double* z, size_t rows, size_t pitch);
+/* For one instruction set. z1 of section s and column c lies at z[2 s pitch + c], z2 at
+ * z[(2 s + 1) pitch + c]; x and y have a row of `pitch` values for each item. What counts
+ * recoveries counts how often a state was not finite and set to zero. */
+struct iir_cpu_kernels {
+    const char* target;
+    /* IIR_LANES columns, or twice that; returns recoveries. */
+    size_t (*columns)(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
+                      size_t pitch, size_t columns, double* z);
+    /* One column's longest blocks that fit into n items, then shorter ones; returns how
+     * many items those are. `column` is the state that runs, [2 n][parts]. */
+    size_t (*whole)(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
+                    size_t pitch, double* column, size_t* recoveries);
+    /* What `units` times IIR_LANES / parts blocks of one size make of `column`. */
+    void (*skim)(const struct iir_cpu_plan* plan, const float* x, size_t units,
+                 size_t size, size_t pitch, double* column);
+    /* The scaled sections' state in lanes, z[2 n][IIR_LANES], after n items of `x`, then
+     * 0. */
+    void (*ring)(const struct iir_cpu_plan* plan, double* z, double x, size_t n);
+};
 
-/* Each for one instruction set, the best one chosen at the first use. z1 of section s and
- * column c lies at z[2 s pitch + c], z2 at z[(2 s + 1) pitch + c]; x and y have a row of
- * `pitch` columns for each item. */
+/* The best that the machine has; CUFILTER_IIR_TARGET=baseline or avx2 takes less. */
+const struct iir_cpu_kernels* iir_cpu_kernels(void);
 
-/* IIR_LANES columns, or twice that. Returns how many of their states were not finite at
- * the end and set to zero. */
-size_t iir_cpu_columns(const struct iir_cpu_plan* plan, const float* x, float* y,
-                       size_t n, size_t pitch, size_t columns, double* z);
-/* One column. Returns how often its state was not finite and set to zero. */
-size_t iir_cpu_column(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
-                      size_t pitch, double* z);
-/* The same, item after item. */
+/* A column item after item; returns recoveries. */
 size_t iir_cpu_serial(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
                       size_t pitch, double* z);
-/* The scaled sections' state in lanes, z[2 n][IIR_LANES], after n items of `x`, then 0.
- */
-void iir_cpu_ring(const struct iir_cpu_plan* plan, double* z, double x, size_t n);
-const char* iir_cpu_target(void);
 
 CUFILTER_EXTERN_C_END
 

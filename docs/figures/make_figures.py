@@ -24,8 +24,11 @@ BLUE, ORANGE = "#225588", "#ee7733"
 
 def run(block, samples):
     tb = gr.top_block()
-    sink = blocks.vector_sink_c()
-    tb.connect(blocks.vector_source_c(samples.tolist()), block, sink)
+    if np.iscomplexobj(samples):
+        source, sink = blocks.vector_source_c(samples.tolist()), blocks.vector_sink_c()
+    else:
+        source, sink = blocks.vector_source_f(samples.tolist()), blocks.vector_sink_f()
+    tb.connect(source, block, sink)
     tb.run()
     return np.array(sink.data())
 
@@ -133,7 +136,70 @@ def pfb_channelizer_figure():
     figure.savefig(os.path.join(FOLDER, "pfb_channelizer.png"), dpi=100)
 
 
+def sos_filter_figure():
+    """The impulse response that comes out of the block, transformed, and its distance
+    from the sections' response in float64."""
+    sections = filter.iir.design("bandpass", 8, (2e5, 3.5e5), RATE, "ellip", 0.5, 90)
+    n = 1 << 15
+    impulse = np.zeros(n, np.float32)
+    impulse[0] = 1
+    measured = np.fft.rfft(run(filter.sos_filter_ff(sections), impulse))
+    mhz, design = filter.iir.response(sections, RATE, n // 2 + 1)
+    mhz = mhz / 1e6
+    figure, (a, b) = new_axes("sos_filter_ff, elliptic band-pass of 16 poles", 2)
+    a.plot(mhz, to_db(measured), color=BLUE, lw=0.8)
+    a.set(ylabel="|H|, dB", ylim=(-160, 10), xlim=(mhz[0], mhz[-1]))
+    b.plot(mhz, to_db(measured - design), color=ORANGE, lw=0.6)
+    b.set(ylabel="|H - design|, dB", xlabel="Frequency, MHz", ylim=(-220, -100))
+    figure.savefig(os.path.join(FOLDER, "sos_filter.png"), dpi=100)
+
+
+def iir_filter_figure():
+    """A step through the same low-pass as a transfer function and in sections."""
+    from scipy import signal
+
+    step = np.ones(1500, np.float32)
+    ms = np.arange(len(step)) / 128
+    figure, axes = new_axes("", 2)
+    for a, order in zip(axes, (8, 10)):
+        taps = signal.butter(order, 1200, fs=128e3)
+        sections = signal.butter(order, 1200, fs=128e3, output="sos")
+        y = run(filter.iir_filter_ffd(*taps, False), step)
+        a.plot(ms, y, color=ORANGE, lw=1.2, label="iir_filter_ffd")
+        y = run(filter.sos_filter_ff(sections), step)
+        a.plot(ms, y, color=BLUE, lw=1, label="sos_filter_ff")
+        a.set(ylim=(0.9, 1.2), xlim=(0, ms[-1]), ylabel="Output")
+        a.set_title(f"A step through Butterworth {order}", weight="bold")
+    axes[0].legend(loc="upper right", fontsize=8)
+    axes[1].set_xlabel("Time, ms")
+    figure.savefig(os.path.join(FOLDER, "iir_filter.png"), dpi=100)
+
+
+def single_pole_figure():
+    """A noisy step averaged."""
+    n = 3000
+    rng = np.random.default_rng(1)
+    x = (np.arange(n) >= 300) + 0.3 * rng.standard_normal(n)
+    figure, (a,) = new_axes("single_pole_iir_filter_ff, a step with noise")
+    a.plot(x, color="0.85", lw=0.5)
+    for alpha, color in ((0.1, ORANGE), (0.01, BLUE), (0.002, "0.2")):
+        y = run(filter.single_pole_iir_filter_ff(alpha), x.astype(np.float32))
+        a.plot(y, color=color, lw=1, label=f"alpha {alpha}")
+    a.set(xlabel="Item", ylabel="Output", xlim=(0, n), ylim=(-0.5, 1.6))
+    a.legend(loc="lower right", fontsize=8)
+    figure.savefig(os.path.join(FOLDER, "single_pole_iir_filter.png"), dpi=100)
+
+
+def iir_designer_figure():
+    sections = filter.iir.design("bandpass", 6, (300, 3400), 48e3, "ellip", 0.5, 80)
+    filter.iir.plot(sections, 48e3, os.path.join(FOLDER, "iir_designer.png"))
+
+
 if __name__ == "__main__":
     fft_filter_figure()
     fir_filter_figure()
     pfb_channelizer_figure()
+    sos_filter_figure()
+    iir_filter_figure()
+    single_pole_figure()
+    iir_designer_figure()

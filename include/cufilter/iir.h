@@ -182,6 +182,9 @@ CUFILTER_C_API int cufilter_iir_describe(cufilter_iir* iir, char* text, size_t s
  * a pole at 1, which settles nowhere. */
 CUFILTER_C_API enum cufilter_status
 cufilter_iir_steady_state(const double* sos, size_t n_sections, double* zi);
+/* The same for complex sections [n_sections][6][2] and zi[n_sections][2][2]. */
+CUFILTER_C_API enum cufilter_status
+cufilter_iir_steady_state_complex(const double* sos, size_t n_sections, double* zi);
 
 /* What cufilter_iir_factor() has to tell of its result. */
 #define CUFILTER_IIR_UNSTABLE 1u /* a pole is on or outside the unit circle */
@@ -195,6 +198,10 @@ CUFILTER_C_API enum cufilter_status cufilter_iir_factor(const double* b, size_t 
                                                         const double* a, size_t n_a,
                                                         double* sos, size_t* n_sections,
                                                         unsigned* flags);
+/* The same for complex b, a (re, im) and sos[MAX_SECTIONS][6][2]. */
+CUFILTER_C_API enum cufilter_status
+cufilter_iir_factor_complex(const double* b, size_t n_b, const double* a, size_t n_a,
+                            double* sos, size_t* n_sections, unsigned* flags);
 
 CUFILTER_EXTERN_C_END
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Design of IIR filters in second-order sections, for sos_filter_{ff,cc}, and their response.
+Design of IIR filters in second-order sections, for sos_filter_{ff,cc}, and their
+response.
 
     sections = iir.design("bandpass", 6, (300, 3400), samp_rate)
     block = cufilter.sos_filter_ff(sections)
     iir.plot(sections, samp_rate, "response.png")
 
-Designs come from scipy.signal, pictures from matplotlib; each is loaded when it is needed.
+Designs come from scipy.signal, pictures from matplotlib; each is loaded when needed.
 """
 
 BANDS = ("lowpass", "highpass", "bandpass", "bandstop", "notch", "peak")
@@ -20,8 +21,9 @@ def _load(module, what):
         return importlib.import_module(module)
     except ImportError as error:
         package = module.split(".")[0]
-        raise ImportError("%s needs %s, which cannot be imported (%s); install the "
-                          "package python3-%s" % (what, package, error, package)) from error
+        text = ("%s needs %s, which cannot be imported (%s); install the package "
+                "python3-%s" % (what, package, error, package))
+        raise ImportError(text) from error
 
 
 def design(band, order, cutoff, samp_rate=2.0, family="butter", ripple=1.0,
@@ -147,7 +149,8 @@ def draw(figure, sos, samp_rate=2.0, title=""):
     """Draws gain, group delay, and poles and zeros into a matplotlib figure."""
     import numpy as np
     figure.clear()
-    gain, delay, plane = figure.subplots(1, 3, gridspec_kw={"width_ratios": (1.6, 1.2, 1)})
+    widths = {"width_ratios": (1.6, 1.2, 1)}
+    gain, delay, plane = figure.subplots(1, 3, gridspec_kw=widths)
     f, scale = _axis(sos, samp_rate)
     h = response(sos, samp_rate, f)[1]
     unit, name = next((u, t) for u, t in ((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"),

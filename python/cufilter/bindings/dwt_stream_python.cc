@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Python classes of the wavelet filter banks on streams. */
+#include "block_bindings.h"
+#include <gnuradio/cufilter/dwt_stream.h>
+#include <pybind11/pybind11.h>
+
+namespace py = pybind11;
+using namespace gr::cufilter;
+
+#define DOC_STREAM_PORT                                                                  \
+    "wavelet: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17, bior1.1 .. bior6.8, "   \
+    "rbio1.1 .. rbio6.8.\n"                                                              \
+    "levels: L, 1 .. 16.\n"                                                              \
+    "device: DEVICE_CPU (-1) or DEVICE_AUTO (-2); there is no GPU form of it.\n"         \
+    "batch_items: samples a call should be able to hold; the buffers on both sides are " \
+    "made that large. 0: GNU Radio's own size.\n\n"                                      \
+    "ValueError: an argument breaks a rule; RuntimeError: a GPU was asked for by "       \
+    "number; MemoryError: memory is exhausted."
+
+template <class BLOCK>
+static void bind_one(py::module& m, const char* name, const std::string& purpose)
+{
+    const std::string doc = purpose + DOC_STREAM_PORT;
+    py::class_<BLOCK, gr::block, gr::basic_block, std::shared_ptr<BLOCK>>(m, name,
+                                                                          doc.c_str())
+        .def(py::init(&BLOCK::make), py::arg("wavelet") = "db4", py::arg("levels") = 3,
+             py::arg("device") = CUFILTER_DEVICE_AUTO, py::arg("batch_items") = 0,
+             without_gil())
+        .def("levels", &BLOCK::levels, "L.")
+        .def("delay", &BLOCK::delay,
+             "Samples of delay from analysis to synthesis: (F-2) (2^L - 1).")
+        .def("device", &BLOCK::device, DOC_DEVICE);
+}
+
+void bind_dwt_stream(py::module& m)
+{
+    const std::string forth =
+        "Wavelet filter bank on a stream: one stream in, L + 1 out.\n\n"
+        "    a_l[o] = sum_j dec_lo[j] a_{l-1}[2 o + 1 - j],   d_l[o] with dec_hi,   "
+        "a_0 = x\n\n"
+        "Output 0 is a_L, output b = 1 .. L is d_{L+1-b}. N samples give floor(N / 2^l) "
+        "items of a band of level l. The last outputs may be left unconnected.\n\n";
+    const std::string back =
+        "Inverse of dwt_stream: L + 1 streams in, as its outputs, one out.\n\n"
+        "    y[n] = x[n - D],   D = delay()\n\n"
+        "2^L samples for each item of input 0. The last D samples of a finite stream "
+        "come out once D more went into dwt_stream.\n\n";
+    bind_one<dwt_stream_ff>(m, "dwt_stream_ff", forth);
+    bind_one<dwt_stream_cc>(m, "dwt_stream_cc", forth);
+    bind_one<idwt_stream_ff>(m, "idwt_stream_ff", back);
+    bind_one<idwt_stream_cc>(m, "idwt_stream_cc", back);
+}
