@@ -29,8 +29,8 @@ static size_t design(int order, double* sos)
         const double angle = acos(-1) * (2 * k + 1) / (2 * order);
         const double s2 = warped * warped, damp = 2 * sin(angle) * warped;
         const double a0 = 1 + damp + s2;
-        const double section[6] = {
-            s2 / a0, 2 * s2 / a0, s2 / a0, 1, 2 * (s2 - 1) / a0, (1 - damp + s2) / a0};
+        const double section[6] = {s2 / a0, 2 * s2 / a0,       s2 / a0,
+                                   1,       2 * (s2 - 1) / a0, (1 - damp + s2) / a0};
         memcpy(sos + 6 * k, section, sizeof section);
     }
     return (size_t)order / 2;
@@ -188,7 +188,7 @@ static void many_cores(int most)
         int order;
         size_t channels, items;
     } cases[] = {
-        {4, 1, 1 << 24},  {16, 1, 1 << 20}, {16, 1, 1 << 22}, {16, 1, 1 << 24},
+        {4, 1, 1 << 24},  {16, 1, 1 << 20}, {16, 1, 1 << 22},  {16, 1, 1 << 24},
         {64, 1, 1 << 23}, {16, 3, 1 << 22}, {16, 64, 1 << 17}, {16, 2048, 1 << 12},
     };
     printf("threads      order  items   channels  MS/s with 1, 2, 4 .. threads, times, "

@@ -16,6 +16,11 @@ New are sos_filter_{ff,cc}, cascades of second-order sections, and iir.design fo
 pfb_channelizer_vcc, whose output is vectors of channels, pfb_channelizer_streams_ccf,
 pfb.channel_freqs and pfb.create_taps.
 
+wavelet_ff, squash_ff and wvps_ff are gr-wavelet's. dwt_ff, dwt2_ff, dwt_stream_{ff,cc},
+their inverses and wavelet_denoise_ff are wavelet transforms of vectors, images and
+streams; dwt, wavedec, dwt2, wavedec2 and their inverses are PyWavelets' functions of numpy
+arrays (see gnuradio.cufilter.wavelets).
+
 Without a GPU, or without its driver, the same blocks run on the CPU.
 """
 
@@ -27,7 +32,8 @@ from gnuradio.filter import optfir, window
 from .cufilter_python import *
 
 globals().pop("pfb", None)  # stock's, which would keep ours from being imported
-from . import iir, pfb
+from . import iir, pfb, wavelets
+from .wavelets import *
 
 # `from gnuradio.cufilter.optfir import ...` must work as it does with gnuradio.filter.
 _sys.modules[__name__ + ".optfir"] = optfir

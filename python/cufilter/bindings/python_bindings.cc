@@ -6,6 +6,7 @@ namespace py = pybind11;
 
 void bind_device(py::module& m);
 void bind_dwt(py::module& m);
+void bind_dwt_plan(py::module& m);
 void bind_dwt_stream(py::module& m);
 void bind_fft_filter(py::module& m);
 void bind_fir_filter(py::module& m);
@@ -19,6 +20,7 @@ PYBIND11_MODULE(cufilter_python, m)
 
     bind_device(m);
     bind_dwt(m);
+    bind_dwt_plan(m);
     bind_dwt_stream(m);
     bind_fft_filter(m);
     bind_fir_filter(m);
