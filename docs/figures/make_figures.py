@@ -195,6 +195,35 @@ def iir_designer_figure():
     filter.iir.plot(sections, 48e3, os.path.join(FOLDER, "iir_designer.png"))
 
 
+def pfb_leakage_table():
+    """Prints the table of docs/pfb.md: what tones on a centre, 0.3 spacings off and on a
+    border leave in the channels that they do not belong to, the worst of them all."""
+    print("| K | R | prototype | taps | centre | 0.3 off | border |")
+    print("|---|---|---|---|---|---|---|")
+    for n_channels, ratio, atten in ((16, 1, 80), (16, 2, 100), (60, 1.5, 80),
+                                     (128, 2, 100), (1024, 2, 100), (4096, 1, 100)):
+        taps = np.array(filter.pfb.create_taps(n_channels, atten), np.float32)
+        n = (len(taps) // n_channels + 30) * n_channels
+        worst = []
+        for off in (0, 0.3, 0.5):
+            tone = np.exp(2j * np.pi * ((3 + off) / n_channels * np.arange(n) % 1))
+            block = filter.pfb_channelizer_vcc(n_channels, taps, ratio)
+            tb, sink = gr.top_block(), blocks.vector_sink_c(n_channels)
+            source = blocks.vector_source_c(tone.astype(np.complex64).tolist())
+            tb.connect(source, block, sink)
+            tb.run()
+            rows = np.array(sink.data()).reshape(-1, n_channels)
+            rows = rows[int(len(taps) * ratio) // n_channels + 1 :]
+            level = 10 * np.log10(np.mean(np.abs(rows) ** 2, axis=0) + 1e-30)
+            owners = [3, 4] if off == 0.5 else [3]
+            worst.append(np.max(np.delete(level, owners)))
+        print(
+            f"| {n_channels} | {n_channels / ratio:g} | {atten} dB | {len(taps)} | "
+            + " | ".join(f"{w:.1f}" for w in worst)
+            + " |"
+        )
+
+
 if __name__ == "__main__":
     fft_filter_figure()
     fir_filter_figure()
@@ -203,3 +232,4 @@ if __name__ == "__main__":
     iir_filter_figure()
     single_pole_figure()
     iir_designer_figure()
+    pfb_leakage_table()
