@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Channelizer blocks: values, counts, ports, maps and arguments."""
 
+import os
+import time
+
 import numpy as np
 from gnuradio import blocks, cufilter, gr
 from gnuradio.cufilter import pfb
@@ -405,6 +408,55 @@ class AgainstStock(TestCase):
             block = cufilter.pfb_channelizer_vcc(K, taps, 2, [3])
             y = run_vectors(block, x, 1)[0][len(taps) // 160 + 2:]
             self.assertLessEqual(abs(20 * np.log10(rms(y))), 0.5)
+
+
+class Receivers(TestCase):
+    """C56: what receivers ask of a GPU; the values everywhere, the rates on one."""
+
+    BANKS = ((40, 1, 803, 16e6), (40, 10 / 7, 803, 16e6), (512, 1, 6167, 12.8e6),
+             (512, 2, 6167, 12.8e6))
+
+    def test_values(self):
+        for K, ratio, n_taps, _ in self.BANKS:
+            with self.subTest(K=K, ratio=ratio):
+                taps = random_taps(self.rng, "f", n_taps)
+                x = random_items(self.rng, "c", 3 * n_taps + 50 * K)
+                some = [0, 1, K // 2, K - 1]
+                block = cufilter.pfb_channelizer_vcc(K, taps, ratio, some)
+                y = run_vectors(block, x, len(some))
+                expected = channelize(x, taps, K, round(K / ratio), some)
+                self.assert_close(y.ravel(), expected.ravel())
+
+    def rate(self, make, seconds=1.0):
+        """Items a second through the blocks of make() side by side."""
+        n = 1 << 20
+        while True:
+            tb = gr.top_block()
+            head = blocks.head(8, n)
+            tb.connect(blocks.null_source(8), head)
+            for block, vector in make():
+                tb.connect(head, block, blocks.null_sink(8 * vector))
+            start = time.perf_counter()
+            tb.run()
+            took = time.perf_counter() - start
+            if took > seconds / 4:
+                return n / took
+            n *= 8
+
+    def test_rates(self):
+        if os.environ.get("CUFILTER_DEVICE", "cpu") == "cpu":
+            self.skipTest("a GPU's rates")
+        for K, ratio, n_taps, wanted in self.BANKS:
+            with self.subTest(K=K, ratio=ratio):
+                taps = random_taps(self.rng, "f", n_taps)
+                rate = self.rate(
+                    lambda: [(cufilter.pfb_channelizer_vcc(K, taps, ratio), K)])
+                self.assertGreater(rate, wanted)
+        with self.subTest(chains=4):
+            taps = random_taps(self.rng, "c", 757)
+            rate = self.rate(
+                lambda: [(cufilter.fir_filter_ccc(208, taps), 1) for _ in range(4)])
+            self.assertGreater(rate, 10e6)
 
 
 if __name__ == "__main__":
