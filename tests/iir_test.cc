@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cascaded IIR filter through the C API, against a recursion in double:
- *     iir_test [--device cpu|INDEX] [SUITE[::TEST]]
- * Skipped for a GPU, which has no IIR filter yet. */
+ *     iir_test [--device cpu|INDEX] [SUITE[::TEST]] */
 #include <cufilter/cufilter.h>
 
 #include "runner.h"
@@ -279,9 +278,21 @@ std::string logged;
 
 /* ------------------------------------------------------------------ handles */
 
+/* Direct forms and what else a GPU may leave to the CPU: AUTO, which logs it. */
+int lenient_device()
+{
+    return runner::device() < 0 ? CUFILTER_DEVICE_CPU : CUFILTER_DEVICE_AUTO;
+}
+
 class filter
 {
 public:
+    explicit filter(const struct cufilter_iir_config& config)
+        : d_width(config.n_channels * (config.complex_data ? 2 : 1))
+    {
+        ok(cufilter_iir_create(&d_handle, &config));
+    }
+
     explicit filter(const cascade& sos, size_t channels = 1, bool complex_data = false,
                     const doubles& state = {},
                     enum cufilter_iir_order order = CUFILTER_IIR_AS_GIVEN)
@@ -306,7 +317,7 @@ public:
     {
         struct cufilter_iir_config config;
         cufilter_iir_defaults(&config);
-        config.device = runner::device();
+        config.device = lenient_device();
         config.complex_data = complex_data;
         config.n_channels = channels;
         config.b = b.data();
@@ -321,7 +332,7 @@ public:
         struct cufilter_iir_config config;
         const doubles c = flat(sos);
         cufilter_iir_defaults(&config);
-        config.device = runner::device();
+        config.device = lenient_device();
         config.complex_data = config.complex_coefficients = 1;
         config.n_channels = channels;
         config.sos = c.data();
@@ -333,7 +344,7 @@ public:
     {
         struct cufilter_iir_config config;
         cufilter_iir_defaults(&config);
-        config.device = runner::device();
+        config.device = lenient_device();
         config.complex_data = config.complex_coefficients = 1;
         config.b = reinterpret_cast<const double*>(b.data());
         config.n_b = b.size();
@@ -469,6 +480,10 @@ class iir_filter : public CppUnit::TestFixture
     CPPUNIT_TEST(complex_transfer);
     CPPUNIT_TEST(complex_steady_state);
     CPPUNIT_TEST(complex_nan);
+    CPPUNIT_TEST(threads);
+    CPPUNIT_TEST(threads_change);
+    CPPUNIT_TEST(algorithms);
+    CPPUNIT_TEST(instances);
     CPPUNIT_TEST(bad_input);
     CPPUNIT_TEST_SUITE_END();
 
@@ -1093,6 +1108,110 @@ public:
             }
     }
 
+    /* Calls long enough to be cut among threads, by columns and in time. */
+    void threads()
+    {
+        const struct {
+            cascade sos;
+            size_t channels, items;
+        } cases[] = {
+            {butterworth(16, 0.2), 1, 700001},   {resonator(0.9999, 0.01), 1, 2000003},
+            {butterworth(4, 0.001), 1, 900000},  {chebyshev(32, 1, 0.2), 3, 150000},
+            {{{1, 0, 0, 1, -1, 0}}, 1, 1500000}, {resonator(1.00001, 0.5), 1, 1000000},
+            {butterworth(8, 0.1), 64, 20000},    {butterworth(5, 0.1), 2048, 1000},
+            {butterworth(2, 0.2), 17, 100000},
+        };
+        for (const auto& c : cases) {
+            const floats x = noise(c.channels * c.items);
+            filter one(config_of(c.sos, c.channels, 1));
+            const floats y = one.run(x);
+            for (int n_threads : {2, 3, 16}) {
+                filter f(config_of(c.sos, c.channels, n_threads));
+                filter again(config_of(c.sos, c.channels, n_threads));
+                const std::string what =
+                    say(c.sos.size(), "sections,", c.channels, "channels,", n_threads);
+                const floats got = f.run(x, {0, 1, 5000, 1});
+                runner::expect_at_most(error(got, y), 1e-6, what);
+                require(again.run(x, {0, 1, 5000, 1}) == got, what + "other bits");
+                const doubles z = f.state(), expected = one.state();
+                double wrong = 0, all = 0;
+                for (size_t i = 0; i < z.size(); ++i) {
+                    wrong += (z[i] - expected[i]) * (z[i] - expected[i]);
+                    all += expected[i] * expected[i];
+                }
+                runner::expect_at_most(std::sqrt(wrong / all), 1e-6, what + "state");
+                floats in_place = x;
+                ok(cufilter_iir_reset(again.get()));
+                ok(cufilter_iir_process(again.get(), in_place.data(), c.items,
+                                        in_place.data()));
+                runner::expect_at_most(error(in_place, y), 1e-6, what + "in place");
+            }
+        }
+    }
+
+    void threads_change()
+    {
+        filter f(config_of(butterworth(8, 0.2), 1, 1));
+        floats x = noise(600000);
+        const floats y = f.run(x);
+        for (int n_threads : {4, 1, 2}) {
+            ok(cufilter_iir_reset(f.get()));
+            ok(cufilter_iir_set_threads(f.get(), n_threads));
+            runner::expect_at_most(error(f.run(x), y), 1e-6, "threads set");
+        }
+        runner::expect(cufilter_iir_set_threads(f.get(), 257), CUFILTER_ERR_INVALID,
+                       "threads");
+        runner::expect_text({"set_threads", "1 .. 256", "not 257"});
+        /* One NaN is one recovery, and its channel is well again a piece later. */
+        filter g(config_of(butterworth(8, 0.2), 1, 4));
+        x[300000] = NAN;
+        const floats after = g.run(x);
+        CPPUNIT_ASSERT_EQUAL(uint64_t(1), g.recoveries());
+        for (size_t i = 0; i < x.size(); ++i)
+            if (i < 300000 || i >= 300000 + 2 * CUFILTER_IIR_PIECE)
+                require(std::abs(after[i] - y[i]) < 1e-5, say("item", i));
+    }
+
+    /* Every algorithm that the device has, at every order, against double. */
+    void algorithms()
+    {
+        const enum cufilter_iir_algorithm all[] = {
+            CUFILTER_IIR_AUTO, CUFILTER_IIR_SERIAL, CUFILTER_IIR_BLOCKS,
+            CUFILTER_IIR_PH,   CUFILTER_IIR_CR,     CUFILTER_IIR_WARPS};
+        int found = 0;
+        for (enum cufilter_iir_algorithm algorithm : all) {
+            struct cufilter_iir_config config = config_of(butterworth(2, 0.2), 1, 1);
+            config.algorithm = algorithm;
+            cufilter_iir* probe = nullptr;
+            const enum cufilter_status status = cufilter_iir_create(&probe, &config);
+            cufilter_iir_destroy(probe);
+            if (status == CUFILTER_ERR_UNSUPPORTED)
+                continue;
+            ok(status);
+            ++found;
+            for (int order = 1; order <= 32; ++order)
+                check_algorithm(algorithm, order);
+        }
+        require(found >= 2, "algorithms");
+    }
+
+    void instances()
+    {
+        const cascade first = butterworth(7, 0.1), second = chebyshev(4, 1, 0.3);
+        const floats x = noise(120000);
+        filter f(first), g(second);
+        floats y, z;
+        for (size_t i = 0; i < x.size(); i += 1000) {
+            const floats part(x.begin() + i, x.begin() + i + 1000);
+            for (float v : f.run(part))
+                y.push_back(v);
+            for (float v : g.run(part))
+                z.push_back(v);
+        }
+        runner::expect_at_most(error(y, 1, 0, reference(first, x)), 1e-6, "first");
+        runner::expect_at_most(error(z, 1, 0, reference(second, x)), 1e-6, "second");
+    }
+
     void bad_input()
     {
         struct cufilter_iir_config good, c;
@@ -1152,6 +1271,47 @@ public:
     }
 
 private:
+    doubles d_sos; /* of config_of() */
+
+    struct cufilter_iir_config config_of(const cascade& sos, size_t channels,
+                                         int n_threads)
+    {
+        struct cufilter_iir_config config;
+        d_sos = flat(sos);
+        cufilter_iir_defaults(&config);
+        config.device = runner::device();
+        config.sos = d_sos.data();
+        config.n_sections = sos.size();
+        config.n_channels = channels;
+        config.n_threads = n_threads;
+        return config;
+    }
+
+    void check_algorithm(enum cufilter_iir_algorithm algorithm, int order)
+    {
+        const cascade sos = chebyshev(order, 0.5, 0.1);
+        for (size_t channels : {1, 3, 64, 2048}) {
+            if (channels > 3 && order % 8 != 3) /* enough, and quick */
+                continue;
+            const size_t items = channels > 64  ? 700
+                                 : channels > 3 ? 6000
+                                 : channels > 1 ? 30000
+                                                : 140000;
+            const floats x = noise(channels * items);
+            struct cufilter_iir_config config = config_of(sos, channels, 1);
+            config.algorithm = algorithm;
+            filter f(config);
+            const floats y = f.run(x, ragged);
+            for (size_t c = 0; c<channels; c += channels> 64 ? 97 : 1) {
+                doubles expected, z(2 * sos.size());
+                reference(sos, x, channels, c, expected, z);
+                runner::expect_at_most(error(y, channels, c, expected), 1e-6,
+                                       say("algorithm", int(algorithm), "order", order,
+                                           "channel", c, "of", channels));
+            }
+        }
+    }
+
     /* The recursion in float. */
     static double float_error(const cascade& sos, const floats& x, const doubles& wanted)
     {
@@ -1217,10 +1377,5 @@ CPPUNIT_TEST_SUITE_REGISTRATION(iir_filter);
 
 int main(int argc, char** argv)
 {
-    for (int i = 1; i + 1 < argc; ++i)
-        if (!std::strcmp(argv[i], "--device") && std::strcmp(argv[i + 1], "cpu")) {
-            std::printf("skipped: there is no IIR filter for GPUs yet\n");
-            return 77;
-        }
     return runner::run(argc, argv);
 }

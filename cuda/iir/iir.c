@@ -17,7 +17,7 @@ struct form {
     void* plan;
     size_t rows; /* of the state: 2 n_sections, or n_b + n_a - 2 */
     struct iir_sections sections;
-    size_t order[CUFILTER_IIR_MAX_SECTIONS];
+    struct iir_arrangement arrangement;
 };
 
 struct cufilter_iir {
@@ -75,14 +75,16 @@ static enum cufilter_status choose_device(cufilter_iir* iir, int requested)
     if (iir->spec.device < 0)
         return CUFILTER_OK;
     const bool by_algorithm = cpu_only(iir->spec.algorithm);
+    const bool by_coefficients = iir->spec.complex_sections;
 #ifdef CUFILTER_HAVE_IIR_GPU
-    if (!by_algorithm) {
+    if (!by_algorithm && !by_coefficients) {
         iir->backend[0] = &iir_backend_gpu;
         return CUFILTER_OK;
     }
 #endif
-    CUFILTER_TRY(
-        leave_gpu(iir, by_algorithm ? "the algorithm asked for" : "this build's filter"));
+    CUFILTER_TRY(leave_gpu(iir, by_algorithm      ? "the algorithm asked for"
+                                : by_coefficients ? "a filter of complex coefficients"
+                                                  : "this build's filter"));
     iir->spec.device = CUFILTER_DEVICE_CPU;
     return CUFILTER_OK;
 }
@@ -130,9 +132,9 @@ static enum cufilter_status make_sections(cufilter_iir* iir, const double* sos,
     CUFILTER_TRY(iir_sections_make(&form->sections, sos, n_sections,
                                    iir->spec.complex_sections, where));
     if (like)
-        memcpy(form->order, like->order, sizeof form->order);
+        form->arrangement = like->arrangement;
     if (iir->order == CUFILTER_IIR_BY_ACCURACY)
-        iir_sections_order(&form->sections, form->order, like != NULL);
+        iir_sections_arrange(&form->sections, &form->arrangement, like != NULL);
     form->direct = false;
     form->rows = 2 * n_sections;
     CUFILTER_TRY(need_backend(iir, false));

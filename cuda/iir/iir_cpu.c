@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The IIR filter's CPU backend: makes the kernels' tables, cuts a call into pieces, looks
  * after the state between them, and leaves the recursions to the vector kernels. */
-#include "iir_internal.h"
+#include "iir_cpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,20 +10,15 @@
 
 /* Floats of a piece that should stay in the nearer caches. */
 #define PIECE_FLOATS ((size_t)16384)
-struct cpu {
-    size_t width;
-    bool serial;
-    double* z; /* [n sections][2][width] */
-    uint64_t recoveries;
-};
 
 /* ------------------------------------------------------------------ life */
 
 static void cpu_destroy(void* self)
 {
-    struct cpu* const c = self;
+    struct iir_cpu* const c = self;
     if (!c)
         return;
+    iir_pool_destroy(c->pool);
     cufilter_free(c->z);
     free(c);
 }
@@ -36,11 +31,12 @@ static enum cufilter_status cpu_create(void** self, const struct iir_spec* spec)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
                              "cufilter_iir_create: the CPU does not have algorithm %d",
                              (int)spec->algorithm);
-    struct cpu* const c = calloc(1, sizeof *c);
+    struct iir_cpu* const c = calloc(1, sizeof *c);
     if (!c)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     c->width = spec->width;
-    c->serial = spec->algorithm == CUFILTER_IIR_SERIAL;
+    c->algorithm = spec->algorithm;
+    c->n_threads = spec->n_threads;
     c->z = cufilter_alloc(2 * CUFILTER_IIR_MAX_SECTIONS * spec->width * sizeof *c->z);
     if (!c->z) {
         cpu_destroy(c);
@@ -186,6 +182,19 @@ static void ring_impulse(struct iir_cpu_plan* plan)
     }
 }
 
+/* How many items the state remembers, in doubles, and as much again for what the poles
+ * multiply up before they decay; 0 where they do not. */
+static size_t memory_of(const struct iir_cpu_plan* plan)
+{
+    const double radius = iir_largest_pole(&plan->sections);
+    if (plan->reach < IIR_LONGEST_BLOCK)
+        return 2 * plan->reach;
+    if (radius > 1 + 1e-12)
+        return 0;
+    const double items = radius < 1 ? 2 * 53 * log(2) / -log(radius) : INFINITY;
+    return items < 1e15 ? (size_t)items : (size_t)1e15;
+}
+
 /* A^L for each block size: units of the state in as many lanes as there are. */
 static void ring_states(struct iir_cpu_plan* plan)
 {
@@ -264,6 +273,7 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     ring_impulse(plan);
     ring_states(plan);
     limit_blocks(plan);
+    plan->memory = memory_of(plan);
     iir_flush_end(mode);
     *out = plan;
     return CUFILTER_OK;
@@ -277,9 +287,8 @@ static size_t piece_items(size_t width)
     return fit < 16 ? 16 : fit > CUFILTER_IIR_PIECE ? CUFILTER_IIR_PIECE : fit;
 }
 
-/* A column's state as it runs, from z, and back with tiny values zeroed. */
-static void load_state(const struct iir_cpu_plan* p, const double* z, size_t pitch,
-                       double* column)
+void iir_cpu_load_state(const struct iir_cpu_plan* p, const double* z, size_t pitch,
+                        double* column)
 {
     for (size_t s = 0; s < p->sections.n; ++s)
         for (size_t part = 0; part < p->parts; ++part) {
@@ -295,8 +304,8 @@ static double tidy(double value)
     return fabs(value) < IIR_TINY ? 0 : value;
 }
 
-static void store_state(const struct iir_cpu_plan* p, const double* column, size_t pitch,
-                        double* z)
+void iir_cpu_store_state(const struct iir_cpu_plan* p, const double* column, size_t pitch,
+                         double* z)
 {
     for (size_t s = 0; s < p->sections.n; ++s)
         for (size_t part = 0; part < p->parts; ++part) {
@@ -313,38 +322,37 @@ static size_t run_column(const struct iir_cpu_plan* p, const float* x, float* y,
 {
     double column[4 * CUFILTER_IIR_MAX_SECTIONS];
     size_t recoveries = 0;
-    load_state(p, z, pitch, column);
+    iir_cpu_load_state(p, z, pitch, column);
     const size_t done = iir_cpu_kernels()->whole(p, x, y, n, pitch, column, &recoveries);
     if (done)
-        store_state(p, column, pitch, z);
+        iir_cpu_store_state(p, column, pitch, z);
     return recoveries +
            iir_cpu_serial(p, x + done * pitch, y + done * pitch, n - done, pitch, z);
 }
 
 /* Columns in whole vectors go row by row through pieces that stay in the caches; what is
  * left over, one column after the other. */
-static size_t run_columns(const struct cpu* c, const struct iir_cpu_plan* p,
-                          const float* x, size_t n, float* y)
+size_t iir_cpu_run(const struct iir_cpu_plan* p, const float* x, float* y, size_t n,
+                   size_t pitch, size_t columns, double* z)
 {
-    const size_t width = c->width, piece = piece_items(width);
-    const size_t whole = width / IIR_LANES * IIR_LANES;
+    const size_t piece = piece_items(columns);
+    const size_t whole = columns / IIR_LANES * IIR_LANES;
     size_t recoveries = 0;
     for (size_t i = 0; i < n && whole; i += piece) {
         const size_t count = n - i < piece ? n - i : piece;
-        for (size_t k = 0; k < whole;) {
-            const size_t columns = whole - k < 2 * IIR_LANES ? IIR_LANES : 2 * IIR_LANES;
+        for (size_t k = 0, at_once; k < whole; k += at_once) {
+            at_once = whole - k < 2 * IIR_LANES ? IIR_LANES : 2 * IIR_LANES;
             recoveries += iir_cpu_kernels()->columns(
-                p, x + i * width + k, y + i * width + k, count, width, columns, c->z + k);
-            k += columns;
+                p, x + i * pitch + k, y + i * pitch + k, count, pitch, at_once, z + k);
         }
     }
-    for (size_t k = whole; k < width; k += p->parts)
-        recoveries += run_column(p, x + k, y + k, n, width, c->z + k);
+    for (size_t k = whole; k < columns; k += p->parts)
+        recoveries += run_column(p, x + k, y + k, n, pitch, z + k);
     return recoveries;
 }
 
 /* A state from outside may have a z2 where the section has no use for one. */
-static bool has_stray_z2(const struct cpu* c, const struct iir_cpu_plan* p)
+static bool has_stray_z2(const struct iir_cpu* c, const struct iir_cpu_plan* p)
 {
     for (size_t s = 0; s < p->sections.n && p->first_order; ++s) {
         const double* const z2 = c->z + (2 * s + 1) * c->width;
@@ -359,15 +367,19 @@ static bool has_stray_z2(const struct cpu* c, const struct iir_cpu_plan* p)
 static enum cufilter_status cpu_process(void* self, void* plan, const float* x, size_t n,
                                         float* y)
 {
-    struct cpu* const c = self;
+    struct iir_cpu* const c = self;
     const struct iir_cpu_plan* const p = plan;
     const unsigned mode = iir_flush_begin();
-    const size_t alone = c->serial ? n : has_stray_z2(c, p) ? 1 : 0;
-    for (size_t k = 0; k < c->width && alone; k += p->parts)
-        c->recoveries += iir_cpu_serial(p, x + k, y + k, alone, c->width, c->z + k);
-    if (alone < n)
-        c->recoveries +=
-            run_columns(c, p, x + alone * c->width, n - alone, y + alone * c->width);
+    const bool serial = c->algorithm == CUFILTER_IIR_SERIAL;
+    const size_t width = c->width, alone = serial ? n : has_stray_z2(c, p) ? 1 : 0;
+    size_t recoveries = 0;
+    for (size_t k = 0; k < width && alone; k += p->parts)
+        recoveries += iir_cpu_serial(p, x + k, y + k, alone, width, c->z + k);
+    x += alone * width;
+    y += alone * width;
+    if (alone < n && !iir_cpu_run_parallel(c, p, x, n - alone, y, &recoveries))
+        recoveries += iir_cpu_run(p, x, y, n - alone, width, width, c->z);
+    c->recoveries += recoveries;
     iir_flush_end(mode);
     return CUFILTER_OK;
 }
@@ -380,14 +392,14 @@ static enum cufilter_status cpu_synchronize(void* self)
 
 static enum cufilter_status cpu_get_state(void* self, double* state, size_t n)
 {
-    const struct cpu* const c = self;
+    const struct iir_cpu* const c = self;
     memcpy(state, c->z, n * sizeof *state);
     return CUFILTER_OK;
 }
 
 static enum cufilter_status cpu_set_state(void* self, const double* state, size_t n)
 {
-    struct cpu* const c = self;
+    struct iir_cpu* const c = self;
     if (state)
         memcpy(c->z, state, n * sizeof *state);
     else
@@ -397,7 +409,17 @@ static enum cufilter_status cpu_set_state(void* self, const double* state, size_
 
 static uint64_t cpu_recoveries(const void* self)
 {
-    return ((const struct cpu*)self)->recoveries;
+    return ((const struct iir_cpu*)self)->recoveries;
+}
+
+static void cpu_set_threads(void* self, int n_threads)
+{
+    struct iir_cpu* const c = self;
+    if (n_threads == c->n_threads)
+        return;
+    iir_pool_destroy(c->pool);
+    c->pool = NULL;
+    c->n_threads = n_threads;
 }
 
 static void* cpu_stream(void* self)
@@ -408,8 +430,11 @@ static void* cpu_stream(void* self)
 
 static int cpu_describe(void* self, void* plan, char* text, size_t size)
 {
-    (void)self;
+    const struct iir_cpu* const c = self;
     (void)plan;
+    if (c->n_threads > 1)
+        return snprintf(text, size, "CPU (%s, %d threads)", iir_cpu_kernels()->target,
+                        c->n_threads);
     return snprintf(text, size, "CPU (%s)", iir_cpu_kernels()->target);
 }
 
@@ -423,6 +448,7 @@ const struct iir_backend iir_backend_cpu = {
     .get_state = cpu_get_state,
     .set_state = cpu_set_state,
     .recoveries = cpu_recoveries,
+    .set_threads = cpu_set_threads,
     .stream = cpu_stream,
     .describe = cpu_describe,
 };

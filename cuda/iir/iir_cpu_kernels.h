@@ -626,10 +626,13 @@ static void NAME(skim)(const struct iir_cpu_plan* plan, const float* x, size_t u
                        size_t size, size_t pitch, double* column)
 {
     const size_t L = iir_block_sizes[size];
+    const size_t unit = LANES / plan->parts * L;
     ROWS(ends, STATE_ROWS);
     for (size_t u = 0; u < units; ++u) {
-        NAME(ends_from_zero)
-        (plan, ends, x + u * LANES / plan->parts * L * pitch, L, pitch);
+        if (x)
+            NAME(ends_from_zero)(plan, ends, x + u * unit * pitch, L, pitch);
+        else
+            memset(ends, 0, sizeof ends);
         NAME(chain)(plan, plan->power[size], ends, column);
     }
 }

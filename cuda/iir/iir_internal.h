@@ -80,9 +80,17 @@ enum cufilter_status iir_sections_make(struct iir_sections* sections, const doub
 /* The largest |pole|. */
 double iir_largest_pole(const struct iir_sections* sections);
 
-/* CUFILTER_IIR_BY_ACCURACY: orders and scales `sections`; section i is then the one that
- * was at order[i]. With `keep`, order[] is taken as given. */
-void iir_sections_order(struct iir_sections* sections, size_t* order, bool keep);
+/* How given sections became those that run: section i is the one that was at order[i],
+ * its numerator times 2^power[i]. */
+struct iir_arrangement {
+    size_t order[CUFILTER_IIR_MAX_SECTIONS];
+    int power[CUFILTER_IIR_MAX_SECTIONS];
+};
+
+/* CUFILTER_IIR_BY_ACCURACY: orders and scales `sections`. With `keep`, as `how` says, so
+ * that a state keeps its meaning; else `how` is written. */
+void iir_sections_arrange(struct iir_sections* sections, struct iir_arrangement* how,
+                          bool keep);
 
 /* ---------------------------------------------------------------- CPU kernels */
 
@@ -115,6 +123,7 @@ struct iir_cpu_plan {
     size_t n_sizes;   /* block sizes that keep to the range of a double */
     size_t row;       /* 2 n parts */
     size_t reach;     /* A^j B is nothing for j >= reach */
+    size_t memory;    /* items after which a state is forgotten; 0: never */
     double* impulse;  /* [IIR_LONGEST_BLOCK][row]: A^j B */
     /* A^L for each block size as a real matrix, its columns as rows: [row][power_row]. */
     double* power[IIR_BLOCK_SIZES];
@@ -137,7 +146,8 @@ struct iir_cpu_kernels {
      * many items those are. `column` is the state that runs, [2 n][parts]. */
     size_t (*whole)(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
                     size_t pitch, double* column, size_t* recoveries);
-    /* What `units` times IIR_LANES / parts blocks of one size make of `column`. */
+    /* What `units` times IIR_LANES / parts blocks of one size make of `column`; x NULL:
+     * of zeros. */
     void (*skim)(const struct iir_cpu_plan* plan, const float* x, size_t units,
                  size_t size, size_t pitch, double* column);
     /* The scaled sections' state in lanes, z[2 n][IIR_LANES], after n items of `x`, then

@@ -109,40 +109,41 @@ static void scale_by(struct iir_section* s, int power)
 
 /* The response up to each section peaks at 1, within a factor of two; the last section
  * gives back what that took. */
-static void scale(struct iir_sections* sections, const struct responses* r,
-                  const size_t* order)
+static void choose_powers(const struct responses* r, size_t n,
+                          struct iir_arrangement* how)
 {
     double product[POINTS];
     int taken = 0;
     for (size_t i = 0; i < r->n_points; ++i)
         product[i] = 1;
-    for (size_t at = 0; at + 1 < sections->n; ++at) {
+    for (size_t at = 0; at + 1 < n; ++at) {
         double peak = 0;
         for (size_t i = 0; i < r->n_points; ++i) {
-            product[i] *= r->of[order[at]][i];
+            product[i] *= r->of[how->order[at]][i];
             peak = fmax(peak, product[i]);
         }
-        const int power = peak > 1e-25 && peak < 1e25 ? -ilogb(peak) : 0;
+        how->power[at] = peak > 1e-25 && peak < 1e25 ? -ilogb(peak) : 0;
         for (size_t i = 0; i < r->n_points; ++i)
-            product[i] = ldexp(product[i], power);
-        scale_by(&sections->s[at], power);
-        scale_by(&sections->im[at], power);
-        taken += power;
+            product[i] = ldexp(product[i], how->power[at]);
+        taken += how->power[at];
     }
-    scale_by(&sections->s[sections->n - 1], -taken);
-    scale_by(&sections->im[sections->n - 1], -taken);
+    how->power[n - 1] = -taken;
 }
 
-void iir_sections_order(struct iir_sections* sections, size_t* order, bool keep)
+void iir_sections_arrange(struct iir_sections* sections, struct iir_arrangement* how,
+                          bool keep)
 {
     const struct iir_sections given = *sections;
-    struct responses r;
-    measure(&r, sections);
-    if (!keep)
-        choose(&r, sections->n, order);
-    for (size_t at = 0; at < sections->n; ++at) {
-        sections->s[at] = given.s[order[at]];
-        sections->im[at] = given.im[order[at]];
+    if (!keep) {
+        struct responses r;
+        measure(&r, sections);
+        choose(&r, sections->n, how->order);
+        choose_powers(&r, sections->n, how);
     }
-    scale(sections, &r, order);
+    for (size_t at = 0; at < sections->n; ++at) {
+        sections->s[at] = given.s[how->order[at]];
+        sections->im[at] = given.im[how->order[at]];
+        scale_by(&sections->s[at], how->power[at]);
+        scale_by(&sections->im[at], how->power[at]);
+    }
 }
