@@ -289,8 +289,6 @@ class Flowgraphs(Grc):
             with open(os.path.join(BLOCKS, block + ".block.yml")) as file:
                 types = yaml.safe_load(file)["parameters"][0]
             for i, kind in enumerate(types["options"]):
-                if kind in ("ccc", "ccz"):
-                    continue
                 here = block.split("_")[1] + "_" + kind
                 item = types["option_attributes"].get("input", types["options"])[i]
                 values = {"fftaps": taps, "fbtaps": taps.replace("1,", "0.1,"),
@@ -333,7 +331,7 @@ class Flowgraphs(Grc):
             text = self.run_script(self.compile(path, folder))
             filters = [(b["name"], b["id"]) for b in graph["blocks"]
                        if b["id"] in SAMPLES]
-            self.assertEqual(len(filters), 19)
+            self.assertEqual(len(filters), 21)
             for name, block in filters:
                 expected = ("join 200000 0\n" if name == "join" else
                             name + " 100000 0\n" if block in IIR else name + " 50000 2\n")
@@ -357,7 +355,7 @@ class Flowgraphs(Grc):
             source = os.path.join(folder, "every_type", "every_type.cpp")
             self.assertTrue(os.path.exists(source), result.stdout)
             with open(source) as file:
-                self.assertEqual(file.read().count("set_taps"), 17)
+                self.assertEqual(file.read().count("set_taps"), 19)
             result = execute([compiler, "-std=c++17", "-fsyntax-only",
                               *flags.stdout.split(), "-I" + INCLUDE, source], folder)
             self.assertEqual(result.returncode, 0, result.stdout)

@@ -11,7 +11,7 @@ from cufilter_qa import TestCase, main, random_items, rms, run, run_changed, sto
 from iir_qa import IIR_ACCURACY, PIECE, make_tags, post, signal, wide
 
 REAL, DOUBLE = ("ffd", "ccf", "ccd"), ("ffd", "ccd", "ccz")
-KINDS = REAL
+KINDS = REAL + ("ccz", "ccc")
 STOCK_FLOAT = 1e-5  # of the stock blocks that sum in float, on well-behaved taps
 
 

@@ -15,7 +15,7 @@ from cufilter_qa import (FFT_KINDS, FIR_KINDS, Feeder, TestCase, convolve, main,
 FIR = (["fft_filter_" + kind for kind in FFT_KINDS] +
        ["fir_filter_" + kind for kind in FIR_KINDS])
 PFB = ["pfb_channelizer_ccf", "pfb_synthesizer_ccf"]
-IIR = (["iir_filter_" + kind for kind in ("ffd", "ccf", "ccd")] +
+IIR = (["iir_filter_" + kind for kind in ("ffd", "ccf", "ccd", "ccz", "ccc")] +
        ["single_pole_iir_filter_ff", "single_pole_iir_filter_cc"])
 REPLACED = FIR + PFB + IIR
 

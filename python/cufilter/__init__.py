@@ -10,7 +10,7 @@ and these blocks are replaced, each with two more keyword arguments, device and 
     fft_filter_{ccc,ccf,fff}
     fir_filter_{ccc,ccf,fcc,fff,fsf,scc}
     pfb.channelizer_ccf, pfb_channelizer_ccf, pfb_synthesizer_ccf
-    iir_filter_{ffd,ccf,ccd}, single_pole_iir_filter_{ff,cc}
+    iir_filter_{ffd,ccf,ccd,ccz,ccc}, single_pole_iir_filter_{ff,cc}
 
 New are sos_filter_{ff,cc}, cascades of second-order sections, and iir.design for them;
 pfb_channelizer_vcc, whose output is vectors of channels, pfb_channelizer_streams_ccf,

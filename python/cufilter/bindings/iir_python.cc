@@ -123,6 +123,10 @@ void bind_iir(py::module& m)
                                        "complex in, complex out, float taps");
     bind_iir_filter<gr_complex, double>(m, "iir_filter_ccd",
                                         "complex in, complex out, double taps");
+    bind_iir_filter<gr_complex, gr_complexd>(
+        m, "iir_filter_ccz", "complex in, complex out, complex double taps");
+    bind_iir_filter<gr_complex, gr_complex>(m, "iir_filter_ccc",
+                                            "complex in, complex out, complex taps");
     bind_sos<float>(m, "sos_filter_ff", "float in, float out");
     bind_sos<gr_complex>(m, "sos_filter_cc", "complex in, complex out");
     bind_single_pole<float>(m, "single_pole_iir_filter_ff", "float in, float out");
