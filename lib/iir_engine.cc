@@ -122,6 +122,7 @@ void iir_engine::settle(const float* item)
 
 void iir_engine::process(const void* in, void* out, size_t n)
 {
+    std::lock_guard<std::mutex> running(d_running);
     if (n != 0 && d_restart.exchange(false)) {
         if (d_settings.steady_start)
             settle(static_cast<const float*>(in));
@@ -129,8 +130,13 @@ void iir_engine::process(const void* in, void* out, size_t n)
             check(cufilter_iir_reset(d_iir.get()));
     }
     check(cufilter_iir_process(d_iir.get(), in, n, out));
-    d_recoveries = cufilter_iir_get_recoveries(d_iir.get());
     d_device = cufilter_iir_get_device(d_iir.get());
+}
+
+uint64_t iir_engine::recoveries() const
+{
+    std::lock_guard<std::mutex> running(d_running);
+    return cufilter_iir_get_recoveries(d_iir.get());
 }
 
 std::vector<double> iir_engine::state()

@@ -58,8 +58,9 @@ public:
     std::vector<double> state();
     void set_state(const std::vector<double>& state);
 
-    /* How often a state was found not finite and set to zero. */
-    uint64_t recoveries() const { return d_recoveries; }
+    /* How often a state was found not finite and set to zero. Waits for a process() that
+     * is under way. */
+    uint64_t recoveries() const;
 
     /* A transfer function that does not go into sections may leave the GPU. */
     int device() const { return d_device; }
@@ -77,9 +78,9 @@ private:
     std::unique_ptr<cufilter_iir, destroy> d_iir;
     std::atomic<int> d_device;
     std::atomic<bool> d_restart;
-    std::atomic<uint64_t> d_recoveries{0};
-    std::mutex d_mutex;        /* of what follows */
-    std::vector<double> d_sos; /* rows in a row */
+    mutable std::mutex d_running; /* process() is under way */
+    std::mutex d_mutex;           /* of what follows */
+    std::vector<double> d_sos;    /* rows in a row */
 };
 
 } // namespace cufilter

@@ -2,6 +2,7 @@
 """What the tests of the IIR blocks share. scipy is the reference; without it they are
 skipped."""
 
+import os
 import sys
 
 import numpy as np
@@ -17,6 +18,8 @@ except ImportError:
 
 IIR_ACCURACY = 1e-6  # relative rms against float64
 PIECE = 4096  # items that a bad one may spoil
+ASKED = os.environ.get("CUFILTER_DEVICE", "cpu")
+DEVICE = int(ASKED) if ASKED.isdigit() else -1  # what blocks are to run on
 
 
 def wide(x):

@@ -8,7 +8,7 @@ import numpy as np
 import pmt
 from gnuradio import blocks, cufilter, gr
 from cufilter_qa import TestCase, main, random_items, rms, run, run_changed, stock
-from iir_qa import IIR_ACCURACY, PIECE, make_tags, post, signal, wide
+from iir_qa import DEVICE, IIR_ACCURACY, PIECE, make_tags, post, signal, wide
 
 REAL, DOUBLE = ("ffd", "ccf", "ccd"), ("ffd", "ccd", "ccz")
 KINDS = REAL + ("ccz", "ccc")
@@ -257,6 +257,18 @@ class IirFilter(TestCase):
                         self.assert_close(y[settled], direct(*taps, x, kind)[settled],
                                           IIR_ACCURACY)
                         self.assertGreaterEqual(block.recoveries(), 1)
+
+    def test_device(self):
+        """Taps that do not split are left to the CPU, and come back from it."""
+        for kind in REAL:
+            block = ours(kind)([1], [1, 0.5])
+            x = random_items(self.rng, kind[0], 1000)
+            self.assertEqual(block.device(), DEVICE)
+            run(block, x, io(kind))
+            for taps, device in ((([1] * 100, [1]), -1), (([1], [1, 0.5]), DEVICE)):
+                block.set_taps(*taps)
+                run(block, x, io(kind))
+                self.assertEqual(block.device(), device)
 
     def test_arguments(self):
         for kind in KINDS:

@@ -5,7 +5,7 @@ import numpy as np
 import pmt
 from gnuradio import cufilter
 from cufilter_qa import (TestCase, main, random_items, rms, run, run_changed, stock)
-from iir_qa import IIR_ACCURACY, PIECE, make_tags, post, signal, wide
+from iir_qa import DEVICE, IIR_ACCURACY, PIECE, make_tags, post, signal, wide
 
 KINDS = ("ff", "cc")
 ALPHAS = (1.0, 0.5, 0.1, 0.01, 0.00016, 0.0001, 1e-7, 0.999999)
@@ -156,6 +156,11 @@ class SinglePole(TestCase):
         self.assertEqual(tags, [(n, "tag", n) for n in every])
         _, expected = run(stock.single_pole_iir_filter_ff(0.1), x, "ff", make_tags(every))
         self.assertEqual(tags, expected)
+
+    def test_device(self):
+        for kind in KINDS:
+            self.assertEqual(ours(kind)(0.1).device(), DEVICE)
+            self.assertEqual(ours(kind)(0.1, 2048).device(), DEVICE)
 
     def test_arguments(self):
         for kind in KINDS:

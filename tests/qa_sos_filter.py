@@ -5,7 +5,7 @@ import numpy as np
 import pmt
 from gnuradio import cufilter
 from cufilter_qa import TestCase, main, random_items, rms, run, run_changed
-from iir_qa import IIR_ACCURACY, PIECE, make_tags, post, signal, wide
+from iir_qa import DEVICE, IIR_ACCURACY, PIECE, make_tags, post, signal, wide
 
 KINDS = ("ff", "cc")
 
@@ -82,6 +82,12 @@ class SosFilter(TestCase):
                     y = run(ours(kind)(sos, vlen), x, kind, vlen=vlen)
                     expected = signal.sosfilt(sos, wide(x).reshape(n, vlen), axis=0)
                     self.assert_close(y, expected.ravel(), IIR_ACCURACY)
+
+    def test_device(self):
+        for kind in KINDS:
+            for vlen in (1, 3):
+                self.assertEqual(ours(kind)([[1, 0, 0, 1, 0, 0]], vlen).device(), DEVICE)
+            self.assertEqual(ours(kind)([[1, 0, 0, 1, 0, 0]], device=-1).device(), -1)
 
     def test_same_bits_again(self):
         sos = signal.butter(8, 0.1, output="sos")
