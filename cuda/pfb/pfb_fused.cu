@@ -3,8 +3,8 @@
  *
  * - Walking blocks (pfb_fused_walk.cuh): K = 256, 512, 1024, R = K or K/2, up to 16 taps
  * a branch.
- * - Walking clusters of blocks (pfb_fused_cluster.cuh): K = 2048, the same R and
- * taps.
+ * - Walking clusters of blocks (pfb_fused_cluster.cuh): K = 2048 and 4096, the same
+ * R, up to 12 taps a branch.
  * - Tiles (pfb_fused_tile.cuh): any other K that is a product of two factors up to 16,
  *   any R, as long as a tile and its history fit into shared memory.
  *
@@ -66,9 +66,11 @@ bool can_walk(const struct pfb_spec* spec, size_t n_taps)
     if (shared_memory_of(spec) < WALK_MEMORY)
         return false;
     const size_t K = spec->n_channels, R = spec->decimation;
-    const bool alone = K == 256 || K == 512 || K == 1024;
-    return (alone || (K == 2048 && has_clusters(spec))) && (R == K || 2 * R == K) &&
-           pfb_tap_rows(n_taps, K) <= WALK_TAP_ROWS;
+    const size_t rows = pfb_tap_rows(n_taps, K);
+    const bool alone = (K == 256 || K == 512 || K == 1024) && rows <= WALK_TAP_ROWS;
+    const bool together =
+        (K == 2048 || K == 4096) && rows <= CLUSTER_TAP_ROWS && has_clusters(spec);
+    return (alone || together) && (R == K || 2 * R == K);
 }
 
 /* K = A B with A + B least, the odd factor as B: then nothing needs to be padded. */

@@ -62,6 +62,7 @@ struct walk_shape {
 };
 
 constexpr size_t WALK_TAP_ROWS = 16; /* at most */
+constexpr size_t CLUSTER_TAP_ROWS = 12;
 /* A device gives this much shared memory to a block, or it cannot walk. */
 constexpr size_t WALK_MEMORY = 226 * 1024;
 

@@ -8,8 +8,9 @@
  * j in [JL c, JL (c+1)), JL = 32/C, and has in the end the channels k with k mod 4A in
  * [32 c, 32 (c+1)).
  *
- *   load    every thread its own items, a frame's by one asynchronous copy a column, 8
- *           frames ahead, fewer where taps take the room; at the ends of the call plainly
+ *   load    every thread its own items, a frame's by one asynchronous copy a column,
+ * AHEAD frames ahead, out of the L2, where the cluster has asked for whole rows a step
+ *           ago; at the ends of the call plainly
  *   FIR     pfb_fused_filter.cuh; thread = j - JL c + JL i
  *   DFT     k = q + 4 (k1 + A k2). Radix 4 over q and twiddle in registers, radix A over
  *           i and twiddle in shared memory; the results go to the block that has their
@@ -17,12 +18,17 @@
  *   store   TIME_MAJOR without a map straight from the last pass, lanes over k mod 4A;
  *           all else from shared memory after two steps, lanes over outputs or frames
  *
- * A buffer serves a step twice: first the block's own branches lie in it, at
- * q SUB + thread, SUB = 8 mod 16, then what the cluster sends, a row of 32 items j for
- * each k mod 4A, 33 apart; the order of the rows is such that no half-warp hits a bank
- * twice, neither along q and j, as it is written, nor along the rows, as it is read. Two
- * barriers of the cluster a step lie before and after the sending; work between arrival
- * and wait hides them. */
+ * A buffer holds a step: first the block's own branches, those of q at q SUB + thread,
+ * SUB = 8 mod 16; in their place what is to be sent, a chunk [JL][LINE] for each block,
+ * lanes over k mod 4A in a line; and in another buffer what the others send, with the
+ * chunk for the block itself still where it was made. LINE and PITCH are such that no
+ * pass hits a bank twice. Bulk copies send the chunks while the next step is filtered.
+ *
+ * Three buffers in turn: no step is sent into a buffer that still holds what its own
+ * block has to send of the step before, which each block knows once all have told it that
+ * they have received theirs. With FRAMES a step's last pass comes after the next step's
+ * first ones; the others need both steps' buffers at once, and give the third to neither.
+ */
 #ifndef CUFILTER_PFB_PFB_FUSED_CLUSTER_CUH
 #define CUFILTER_PFB_PFB_FUSED_CLUSTER_CUH
 
@@ -33,30 +39,58 @@
 
 namespace cufilter {
 
-template <int C_, int OS_, int T_, walk_output OUT>
+template <int C_, int OS_, walk_output OUT>
 struct cluster {
-    static constexpr int C = C_, OS = OS_, T = T_;
+    static constexpr int C = C_, OS = OS_, T = CLUSTER_TAP_ROWS;
     static constexpr int K = 1024 * C, R = K / OS, THREADS = 256, STEP = 8;
     static constexpr int A = 8 * C, JL = 32 / C;
-    static constexpr int COLUMNS = OS == 1 ? 4 : 2;
-    static constexpr int SUB = 264, ROW = 33, PITCH = 32 * ROW + 2;
-    static constexpr int BUFFER = STEP * PITCH + 1; /* float2 */
-    static constexpr bool TAPS_SHARED = OS == 2 || T > 12;
-    static constexpr int AHEAD = T <= 12 ? STEP : OS == 1 ? 2 : 4;
+    static constexpr int COLUMNS = OS == 1 ? 4 : 2, AHEAD = 2 * OS;
+    static constexpr int SUB = 264, LINE = C == 4 ? 34 : 33;
+    static constexpr int CHUNK = JL * LINE, PITCH = C * CHUNK + 2; /* float2 */
+    static constexpr int BUFFER = STEP * PITCH;
+    static constexpr bool TAPS_SHARED = false;
 
     static constexpr size_t STAGE_AT = 0;
     static constexpr size_t TWIDDLES_AT = AHEAD * COLUMNS * THREADS * sizeof(float2);
-    static constexpr size_t TAPS_AT = TWIDDLES_AT + A / 2 * JL * sizeof(float4);
-    static constexpr size_t BUFFERS_AT =
-        TAPS_AT + (TAPS_SHARED ? 4 * THREADS * T * sizeof(float) : 0);
-    static constexpr size_t MEMORY =
-        (BUFFERS_AT + 2 * BUFFER * sizeof(float2) + 15) / 16 * 16;
-    static_assert(MEMORY <= WALK_MEMORY, "a block's shared memory");
+    static constexpr size_t BUFFERS_AT = TWIDDLES_AT + A / 2 * JL * sizeof(float4);
+    static constexpr size_t BARRIERS_AT = BUFFERS_AT + 3 * BUFFER * sizeof(float2);
+    static constexpr size_t MEMORY = BARRIERS_AT + 4 * sizeof(uint64_t);
+    static_assert(MEMORY <= WALK_MEMORY && BARRIERS_AT % 16 == 0, "shared memory");
 
-    /* Where the row of k mod 4A = 32 c + l begins in block c. */
-    static __device__ __forceinline__ int row(int l)
+    /* The buffers of step n: the block's own, and the one it receives into. */
+    static __device__ __forceinline__ int own(int n)
     {
-        return ROW * ((l & 16) | (l & 1) << 3 | (l & 2) << 1 | (l >> 2 & 3));
+        return OUT == FRAMES ? n % 3 : (4 - n / 2 % 3 - (n % 2 ? 0 : 1)) % 3;
+    }
+    static __device__ __forceinline__ int other(int n)
+    {
+        return OUT == FRAMES ? (n + 2) % 3 : n % 2 ? own(n - 1) : (own(n) + 2) % 3;
+    }
+};
+
+/* What a block has in shared memory. */
+template <class W>
+struct cluster_memory {
+    float2 *stage, *buffers;
+    float4* twiddles;
+    uint64_t *received, *told; /* two each, for steps in turn */
+
+    __device__ __forceinline__ explicit cluster_memory(unsigned char* memory)
+        : stage((float2*)(memory + W::STAGE_AT)),
+          buffers((float2*)(memory + W::BUFFERS_AT)),
+          twiddles((float4*)(memory + W::TWIDDLES_AT)),
+          received((uint64_t*)(memory + W::BARRIERS_AT)),
+          told(received + 2)
+    {
+    }
+    __device__ __forceinline__ float2* buffer(int i) const
+    {
+        return buffers + i * W::BUFFER;
+    }
+    /* Chunk c of step n as it is to be read. */
+    __device__ __forceinline__ float2* chunk(int n, uint32_t c, uint32_t rank) const
+    {
+        return buffer(c == rank ? W::own(n) : W::other(n)) + c * W::CHUNK;
     }
 };
 
@@ -68,13 +102,11 @@ __device__ __forceinline__ uint32_t cluster_rank()
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-__device__ __forceinline__ void cluster_arrive()
+__device__ __forceinline__ void cluster_barrier()
 {
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-}
-__device__ __forceinline__ void cluster_wait()
-{
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
 }
 /* Address of p, in this block's shared memory, in block `rank`. */
 __device__ __forceinline__ uint32_t cluster_address(const void* p, uint32_t rank)
@@ -85,10 +117,34 @@ __device__ __forceinline__ uint32_t cluster_address(const void* p, uint32_t rank
         : "r"(shared_address(p)), "r"(rank));
     return address;
 }
-__device__ __forceinline__ void cluster_store(uint32_t address, float2 v)
+__device__ __forceinline__ void cluster_init_barrier(uint64_t* barrier, int arrivals)
 {
-    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(v.x),
-                 "f"(v.y)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(arrivals)
+                 : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+/* Arrives at a barrier of another block. */
+__device__ __forceinline__ void cluster_tell(uint64_t* barrier, uint32_t rank)
+{
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                     cluster_address(barrier, rank))
+                 : "memory");
+}
+/* From this block's shared memory to the same or another place in block `rank`, whose
+ * barrier counts the bytes. */
+__device__ __forceinline__ void cluster_send(void* to, const void* from, uint32_t bytes,
+                                             uint64_t* barrier, uint32_t rank)
+{
+    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(cluster_address(to, rank)),
+                 "r"(shared_address(from)), "r"(bytes),
+                 "r"(cluster_address(barrier, rank))
+                 : "memory");
+}
+__device__ __forceinline__ void prefetch_bulk(const void* p, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(p), "r"(bytes)
                  : "memory");
 }
 __device__ __forceinline__ void copy_item(float2* to, const float2* from)
@@ -109,6 +165,23 @@ __device__ __forceinline__ void copy_wait()
 }
 
 /* ------------------------------------------------------------------ parts of a step */
+
+/* Asks for the rows of the frames from m on, each block of the cluster for a part. By one
+ * thread. */
+template <class W>
+__device__ __forceinline__ void cluster_prefetch(const pfb_stream& s, int64_t m,
+                                                 int64_t end)
+{
+    constexpr int64_t PART = W::STEP * W::R / W::C;
+    if (s.ready || m >= end)
+        return;
+    int64_t from = s.first + (m - 1) * W::R + 1 + cluster_rank() * PART;
+    const int64_t to = min(from + PART, s.n_items);
+    from = max(from, (int64_t)0);
+    from += (uintptr_t)(s.x + from) >> 3 & 1;
+    if (to - from >= 2)
+        prefetch_bulk(s.x + from, (uint32_t)((to - from) / 2 * 16));
+}
 
 /* Requests this thread's items of frame m into its slot of the stage, one group a frame;
  * r0 is the thread's branch. */
@@ -138,10 +211,8 @@ __device__ __forceinline__ void cluster_load(const pfb_stream& s, int64_t m, int
 template <class W>
 __device__ __forceinline__ void
 cluster_filter(const pfb_stream& s, walk_filter<W>& filter, const float2 (&turns)[3],
-               int64_t m0, int64_t end, int r0, float2* stage, const float4* taps,
-               float2* buffer)
+               int64_t m0, int64_t end, int r0, float2* stage, float2* buffer)
 {
-    filter.refresh_taps(taps);
 #pragma unroll
     for (int f = 0; f < W::STEP; ++f) {
         float2 x[W::COLUMNS], u[4];
@@ -164,87 +235,116 @@ cluster_filter(const pfb_stream& s, walk_filter<W>& filter, const float2 (&turns
     }
 }
 
-/* Radix A over i of the block's own branches; the results to the blocks whose channels
- * they are. */
+/* Radix A over i of the block's own branches, in place, as chunks. */
 template <class W>
-__device__ __forceinline__ void cluster_exchange(float2* buffer, const float4* twiddles)
+__device__ __forceinline__ void cluster_first_pass(float2* buffer, const float4* twiddles)
 {
-    constexpr int EACH = W::JL / 8;  /* transforms of a thread */
-    constexpr int GROUP = 4 * W::JL; /* threads that share a frame */
+    constexpr int GROUP = 4 * W::JL; /* threads that share frames */
+    constexpr int EACH = W::JL / 8;  /* of those, transforms of a thread */
     const int at = threadIdx.x % GROUP, jl = at % W::JL, q = at / W::JL;
-    const uint32_t rank = cluster_rank();
-    const int f0 = (int)threadIdx.x / GROUP;
+    float2* const frame = buffer + threadIdx.x / GROUP * EACH * W::PITCH;
     float2 a[EACH][W::A];
 #pragma unroll
     for (int e = 0; e < EACH; ++e)
 #pragma unroll
         for (int i = 0; i < W::A; ++i)
-            a[e][i] = buffer[(f0 + e * (W::STEP / EACH)) * W::PITCH + q * W::SUB +
-                             i * W::JL + jl];
-    cluster_arrive();
+            a[e][i] = frame[e * W::PITCH + q * W::SUB + i * W::JL + jl];
+    if constexpr (GROUP > 32)
+        barrier_of(1 + (int)threadIdx.x / GROUP, GROUP);
+    else
+        __syncwarp();
+    float2* const out = frame + jl * W::LINE + q;
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
         dft<W::A, true>(a[e]);
 #pragma unroll
         for (int k = 0; k < W::A; k += 2) {
             const float4 w = twiddles[k / 2 * W::JL + jl];
-            float2 &even = a[e][bit_reverse(k, W::A)],
-                   &odd = a[e][bit_reverse(k + 1, W::A)];
-            even = k ? complex_product(even, w.x, w.y) : even;
-            odd = complex_product(odd, w.z, w.w);
+            const float2 even = a[e][bit_reverse(k, W::A)];
+            float2* const to = out + e * W::PITCH + k / 8 * W::CHUNK + k % 8 * 4;
+            to[0] = k ? complex_product(even, w.x, w.y) : even;
+            to[4] = complex_product(a[e][bit_reverse(k + 1, W::A)], w.z, w.w);
         }
     }
-    cluster_wait();
-    const float2* const to = buffer + f0 * W::PITCH + W::JL * rank + jl;
-#pragma unroll
-    for (int c = 0; c < W::C; ++c) {
-        const uint32_t address = cluster_address(to, c);
-#pragma unroll
-        for (int e = 0; e < EACH; ++e)
-#pragma unroll
-            for (int k = 0; k < 8; ++k)
-                cluster_store(address +
-                                  (e * (W::STEP / EACH) * W::PITCH + W::row(q + 4 * k)) *
-                                      (uint32_t)sizeof(float2),
-                              a[e][bit_reverse(8 * c + k, W::A)]);
-    }
-    cluster_arrive();
+    bulk_fence();
 }
 
-/* Radix 32 over j, straight to the frames m0 .. of which those before `end` exist. */
+/* Sends the chunks of step n, once all blocks have received those of the step before. By
+ * the first warp. */
 template <class W>
-__device__ __forceinline__ void
-cluster_to_frames(const pfb_stream& s, const float2* buffer, int64_t m0, int64_t end)
+__device__ __forceinline__ void cluster_exchange(const cluster_memory<W>& memory, int n)
 {
+    constexpr int OTHERS = W::C - 1;
+    constexpr uint32_t BYTES = W::CHUNK * sizeof(float2);
+    const uint32_t rank = cluster_rank(), lane = threadIdx.x;
+    uint64_t* const received = memory.received + n % 2;
+    if (lane == 0)
+        bulk_expect(received, OTHERS * W::STEP * BYTES);
+    if (n > 0)
+        bulk_wait(memory.told + (n - 1) % 2, (uint32_t)((n - 1) / 2 & 1));
+    if (lane < OTHERS * W::STEP) {
+        const uint32_t to = (rank + 1 + lane % OTHERS) % W::C;
+        const int frame = lane / OTHERS * W::PITCH;
+        cluster_send(memory.buffer(W::other(n)) + frame + rank * W::CHUNK,
+                     memory.buffer(W::own(n)) + frame + to * W::CHUNK, BYTES, received,
+                     to);
+    }
+    __syncwarp();
+}
+
+/* Waits for the chunks of step n, and tells. */
+template <class W>
+__device__ __forceinline__ void cluster_receive(const cluster_memory<W>& memory, int n)
+{
+    bulk_wait(memory.received + n % 2, (uint32_t)(n / 2 & 1));
+    if (threadIdx.x < W::C && threadIdx.x != cluster_rank())
+        cluster_tell(memory.told + n % 2, threadIdx.x);
+}
+
+/* Radix 32 over j of step n, straight to the frames m0 .. of which those before `end`
+ * exist. */
+template <class W>
+__device__ __forceinline__ void cluster_to_frames(const pfb_stream& s,
+                                                  const cluster_memory<W>& memory, int n,
+                                                  int64_t m0, int64_t end)
+{
+    const uint32_t rank = cluster_rank();
     const int l = threadIdx.x % 32, f = threadIdx.x / 32;
-    const float2* const v = buffer + f * W::PITCH + W::row(l);
     float2 a[32];
 #pragma unroll
-    for (int j = 0; j < 32; ++j)
-        a[j] = v[j];
+    for (int c = 0; c < W::C; ++c) {
+        const float2* const v = memory.chunk(n, c, rank) + f * W::PITCH + l;
+#pragma unroll
+        for (int j = 0; j < W::JL; ++j)
+            a[c * W::JL + j] = v[j * W::LINE];
+    }
     dft<32, true>(a);
-    float2* const y = s.y + (m0 + f) * s.pitch + 32 * cluster_rank() + l;
+    float2* const y = s.y + (m0 + f) * s.pitch + 32 * rank + l;
     if (m0 + f < end)
 #pragma unroll
         for (int k = 0; k < 32; ++k)
             __stcs(y + 4 * W::A * k, a[bit_reverse(k, 32)]);
 }
 
-/* Radix 32 over j of the 16 frames in the buffers, lanes over frames: to the channels'
- * rows, or in place where there is a map. The first `count` frames exist. */
+/* Radix 32 over j of the 16 frames of steps n and n + 1, lanes over frames: to the
+ * channels' rows, or in place where there is a map. The first `count` frames exist. */
 template <class W>
-__device__ __forceinline__ void cluster_to_channels(const pfb_stream& s, float2* buffers,
-                                                    int64_t m0, int count, bool in_place)
+__device__ __forceinline__ void
+cluster_to_channels(const pfb_stream& s, const cluster_memory<W>& memory, int n,
+                    int64_t m0, int count, bool in_place)
 {
-    const int f = threadIdx.x % 16;
-    float2* const frame = buffers + (f >> 3) * W::BUFFER + (f & 7) * W::PITCH;
+    const uint32_t rank = cluster_rank();
+    const int half = threadIdx.x >> 4 & 1, f = threadIdx.x & 7;
+    float2* v[W::C];
+#pragma unroll
+    for (int c = 0; c < W::C; ++c)
+        v[c] = memory.chunk(n + half, c, rank) + f * W::PITCH;
 #pragma unroll 1
-    for (int l = threadIdx.x / 16; l < 32; l += W::THREADS / 16) {
-        float2* const v = frame + W::row(l);
+    for (int l = threadIdx.x / 32 * 2 + (threadIdx.x >> 3 & 1); l < 32; l += 16) {
         float2 a[32], b[32];
 #pragma unroll
         for (int j = 0; j < 32; ++j)
-            a[j] = v[j];
+            a[j] = v[j / W::JL][j % W::JL * W::LINE + l];
         dft<32, true>(a);
 #pragma unroll
         for (int k = 0; k < 32; ++k)
@@ -252,9 +352,9 @@ __device__ __forceinline__ void cluster_to_channels(const pfb_stream& s, float2*
         if (in_place) {
 #pragma unroll
             for (int k = 0; k < 32; ++k)
-                v[k] = b[k];
-        } else if (f < count) {
-            pfb_store_rows(s, 32 * cluster_rank() + l, 4 * W::A, m0 + f, b);
+                v[k / W::JL][k % W::JL * W::LINE + l] = b[k];
+        } else if (8 * half + f < count) {
+            pfb_store_rows(s, 32 * rank + l, 4 * W::A, m0 + 8 * half + f, b);
         }
     }
     __syncthreads();
@@ -262,30 +362,32 @@ __device__ __forceinline__ void cluster_to_channels(const pfb_stream& s, float2*
 
 /* The channels wanted, as far as this block has them, of `count` frames from m0 on. */
 template <class W>
-__device__ __forceinline__ void cluster_select(const pfb_stream& s, const float2* buffers,
+__device__ __forceinline__ void cluster_select(const pfb_stream& s,
+                                               const cluster_memory<W>& memory, int n,
                                                int64_t m0, int count)
 {
     const uint32_t rank = cluster_rank();
-    const auto frame = [](int f) { return (f >> 3) * W::BUFFER + (f & 7) * W::PITCH; };
     const auto mine = [&](uint32_t k) { return (k / 32 & (W::C - 1)) == rank; };
-    const auto place = [](uint32_t k) { return W::row(k & 31) + k / (4 * W::A); };
+    const auto item = [&](int f, uint32_t k) {
+        const uint32_t j = k / (4 * W::A);
+        return memory.chunk(n + (f >> 3), j / W::JL,
+                            rank)[(f & 7) * W::PITCH + j % W::JL * W::LINE + k % 32];
+    };
     if (s.time_major) {
         for (uint32_t o = threadIdx.x; o < s.n_map; o += W::THREADS) {
             const uint32_t k = pfb_channel(s, o);
             if (!mine(k))
                 continue;
-            const float2* const v = buffers + place(k);
             float2* const y = s.y + m0 * s.pitch + o;
-#pragma unroll 8
             for (int f = 0; f < count; ++f)
-                y[f * s.pitch] = v[frame(f)];
+                y[f * s.pitch] = item(f, k);
         }
     } else {
         const int f = (int)(threadIdx.x & 15);
         for (uint32_t o = threadIdx.x / 16; o < s.n_map; o += W::THREADS / 16) {
             const uint32_t k = pfb_channel(s, o);
             if (f < count && mine(k))
-                pfb_row(s, o)[m0 + f] = buffers[frame(f) + place(k)];
+                pfb_row(s, o)[m0 + f] = item(f, k);
         }
     }
     __syncthreads();
@@ -306,65 +408,80 @@ __device__ __forceinline__ void cluster_append_rest(const pfb_stream& s, int64_t
         pfb_keep(s, n, s.x[n]);
 }
 
-template <int C, int OS, int T, walk_output OUT>
+/* Barriers, twiddles, and the first items requested. */
+template <class W>
+__device__ __forceinline__ void cluster_open(const pfb_stream& s, const float4* twiddles,
+                                             const cluster_memory<W>& memory,
+                                             int64_t begin, int64_t end, int r0)
+{
+    const int tid = (int)threadIdx.x, rank = (int)cluster_rank();
+    if (tid == 0) {
+        cluster_prefetch<W>(s, begin, end);
+        for (int i = 0; i < 2; ++i) {
+            cluster_init_barrier(memory.received + i, 1);
+            cluster_init_barrier(memory.told + i, W::C - 1);
+        }
+    }
+    for (int i = tid; i < W::A / 2 * W::JL; i += W::THREADS)
+        memory.twiddles[i] = __ldg(twiddles + i / W::JL * 32 + W::JL * rank + i % W::JL);
+#pragma unroll 1
+    for (int f = 0; f < W::AHEAD; ++f)
+        cluster_load<W>(s, begin + f, end, r0,
+                        memory.stage + f * W::COLUMNS * W::THREADS + tid);
+}
+
+template <int C, int OS, walk_output OUT>
 __global__ void __launch_bounds__(256, 1)
     pfb_cluster(const pfb_stream s, const walk_shape shape, const int64_t run)
 {
 #if CUFILTER_BULK_COPIES
-    using W = cluster<C, OS, T, OUT>;
+    using W = cluster<C, OS, OUT>;
     extern __shared__ __align__(128) unsigned char shared_memory[];
-    float2* const stage = (float2*)(shared_memory + W::STAGE_AT);
-    float4* const twiddles = (float4*)(shared_memory + W::TWIDDLES_AT);
-    float4* const taps = (float4*)(shared_memory + W::TAPS_AT);
-    float2* const buffers = (float2*)(shared_memory + W::BUFFERS_AT);
-    const int tid = (int)threadIdx.x, rank = (int)cluster_rank();
-    const int r0 = W::JL * rank + tid % W::JL + 32 * (tid / W::JL);
+    const cluster_memory<W> memory(shared_memory);
+    const int tid = (int)threadIdx.x;
+    const int r0 = W::JL * (int)cluster_rank() + tid % W::JL + 32 * (tid / W::JL);
     const int64_t begin = (int64_t)(blockIdx.x / C) * run;
     const int64_t end = min(begin + run, s.n_frames);
+    const bool selects = s.map || s.time_major;
 
-    for (int i = tid; i < W::A / 2 * W::JL; i += W::THREADS)
-        twiddles[i] = __ldg(shape.twiddles + i / W::JL * 32 + W::JL * rank + i % W::JL);
-#pragma unroll 1
-    for (int f = 0; f < W::AHEAD; ++f)
-        cluster_load<W>(s, begin + f, end, r0, stage + f * W::COLUMNS * W::THREADS + tid);
+    cluster_open<W>(s, shape.twiddles, memory, begin, end, r0);
     walk_filter<W> filter;
-    filter.load_taps(shape.taps, r0, taps);
+    filter.load_taps(shape.taps, r0, nullptr);
     filter.start(s, begin, r0);
     float2 turns[3];
     walk_turns<W>(turns, shape.turns, s, begin, r0);
+    cluster_barrier();
 
-    bool sent = false; /* the step before, and not yet waited for */
-    int turn = 0;
-    for (int64_t m0 = begin; m0 < end; m0 += W::STEP, turn ^= 1) {
-        float2* const buffer = buffers + turn * W::BUFFER;
-        cluster_filter<W>(s, filter, turns, m0, end, r0, stage, taps, buffer);
-        if (sent)
-            cluster_wait();
+    int n = 0; /* of the step */
+    for (int64_t m0 = begin; m0 < end; m0 += W::STEP, ++n) {
+        if (tid == 0)
+            cluster_prefetch<W>(s, m0 + W::STEP, end);
+        cluster_filter<W>(s, filter, turns, m0, end, r0, memory.stage,
+                          memory.buffer(W::own(n)));
         __syncthreads();
-        cluster_exchange<W>(buffer, twiddles);
-        sent = true;
-        if constexpr (OUT == FRAMES) {
-            if (m0 > begin)
-                cluster_to_frames<W>(s, buffers + (turn ^ 1) * W::BUFFER, m0 - W::STEP,
-                                     end);
-            __syncthreads();
-        } else if (turn == 1 || m0 + W::STEP >= end) {
-            const int64_t since = m0 - turn * W::STEP;
+        cluster_first_pass<W>(memory.buffer(W::own(n)), memory.twiddles);
+        if (OUT == FRAMES ? n > 0 : n % 2)
+            cluster_receive<W>(memory, n - 1);
+        if (OUT == FRAMES && n > 0)
+            cluster_to_frames<W>(s, memory, n - 1, m0 - W::STEP, end);
+        __syncthreads();
+        if (tid < 32)
+            cluster_exchange<W>(memory, n);
+        if (OUT == SELECTED && (n % 2 || m0 + W::STEP >= end)) {
+            const int64_t since = m0 - n % 2 * W::STEP;
             const int count = (int)min(end - since, (int64_t)2 * W::STEP);
-            const bool selects = s.map || s.time_major;
-            cluster_wait();
-            sent = false;
-            cluster_to_channels<W>(s, buffers, since, count, selects);
+            cluster_receive<W>(memory, n);
+            cluster_to_channels<W>(s, memory, n & ~1, since, count, selects);
             if (selects)
-                cluster_select<W>(s, buffers, since, count);
+                cluster_select<W>(s, memory, n & ~1, since, count);
         }
     }
     if constexpr (OUT == FRAMES) {
-        cluster_wait();
-        cluster_to_frames<W>(s, buffers + (turn ^ 1) * W::BUFFER,
-                             begin + (end - begin - 1) / W::STEP * W::STEP, end);
+        cluster_receive<W>(memory, n - 1);
+        cluster_to_frames<W>(s, memory, n - 1, begin + (n - 1) * W::STEP, end);
     }
     cluster_append_rest<W>(s, end);
+    cluster_barrier(); /* others may still read here, and tell */
     pfb_signal(s.blocks_done, s.flag, s.ticket);
 #endif
 }
@@ -388,19 +505,19 @@ cudaLaunchConfig_t cluster_config(cudaLaunchAttribute* attribute, unsigned block
     return config;
 }
 
-template <int C, int OS, int T, walk_output OUT>
+template <int C, int OS, walk_output OUT>
 enum cufilter_status prepare_cluster_kernel(walk_grid& grid)
 {
-    using W = cluster<C, OS, T, OUT>;
+    using W = cluster<C, OS, OUT>;
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config =
         cluster_config<C>(&attribute, C, W::MEMORY, nullptr);
     int clusters = 0;
-    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(pfb_cluster<C, OS, T, OUT>,
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(pfb_cluster<C, OS, OUT>,
                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            (int)W::MEMORY));
     CUFILTER_TRY_CUDA(
-        cudaOccupancyMaxActiveClusters(&clusters, pfb_cluster<C, OS, T, OUT>, &config));
+        cudaOccupancyMaxActiveClusters(&clusters, pfb_cluster<C, OS, OUT>, &config));
     if (clusters < 1)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
                              "pfb_gpu: no room for a cluster of %d blocks", C);
@@ -409,11 +526,11 @@ enum cufilter_status prepare_cluster_kernel(walk_grid& grid)
     return CUFILTER_OK;
 }
 
-template <int C, int OS, int T, walk_output OUT>
+template <int C, int OS, walk_output OUT>
 enum cufilter_status launch_cluster_kernel(const walk_shape& shape, const pfb_stream& s,
                                            cudaStream_t stream)
 {
-    using W = cluster<C, OS, T, OUT>;
+    using W = cluster<C, OS, OUT>;
     const int64_t clusters = shape.grid[OUT].blocks;
     constexpr int64_t UNIT = 2 * W::STEP;
     const int64_t units = (s.n_frames + UNIT - 1) / UNIT;
@@ -425,31 +542,16 @@ enum cufilter_status launch_cluster_kernel(const walk_shape& shape, const pfb_st
     attributes[1].val.programmaticStreamSerializationAllowed = 1;
     config.numAttrs = s.ready ? 2 : 1;
     const cudaError_t error =
-        cudaLaunchKernelEx(&config, pfb_cluster<C, OS, T, OUT>, s, shape, run);
+        cudaLaunchKernelEx(&config, pfb_cluster<C, OS, OUT>, s, shape, run);
     return error == cudaSuccess ? pfb_launched("pfb_cluster")
                                 : cufilter_cuda_fail(error, "pfb_gpu", "pfb_cluster");
-}
-
-/* f is called with C and T as integral constants. */
-template <class F>
-enum cufilter_status with_cluster_shape(const walk_shape& shape, const F& f)
-{
-    using std::integral_constant;
-    const bool more = shape.tap_rows > 12;
-    if (shape.K == 2048)
-        return more ? f(integral_constant<int, 2>(), integral_constant<int, 16>())
-                    : f(integral_constant<int, 2>(), integral_constant<int, 12>());
-    return more ? f(integral_constant<int, 4>(), integral_constant<int, 16>())
-                : f(integral_constant<int, 4>(), integral_constant<int, 12>());
 }
 
 template <int OS, walk_output OUT>
 enum cufilter_status cluster_kernels<OS, OUT>::prepare(walk_shape& shape)
 {
-    return with_cluster_shape(shape, [&](auto c, auto t) {
-        return prepare_cluster_kernel<decltype(c)::value, OS, decltype(t)::value, OUT>(
-            shape.grid[OUT]);
-    });
+    return shape.K == 2048 ? prepare_cluster_kernel<2, OS, OUT>(shape.grid[OUT])
+                           : prepare_cluster_kernel<4, OS, OUT>(shape.grid[OUT]);
 }
 
 template <int OS, walk_output OUT>
@@ -457,10 +559,8 @@ enum cufilter_status cluster_kernels<OS, OUT>::launch(const walk_shape& shape,
                                                       const pfb_stream& s,
                                                       cudaStream_t stream)
 {
-    return with_cluster_shape(shape, [&](auto c, auto t) {
-        return launch_cluster_kernel<decltype(c)::value, OS, decltype(t)::value, OUT>(
-            shape, s, stream);
-    });
+    return shape.K == 2048 ? launch_cluster_kernel<2, OS, OUT>(shape, s, stream)
+                           : launch_cluster_kernel<4, OS, OUT>(shape, s, stream);
 }
 
 } // namespace cufilter
