@@ -173,6 +173,13 @@ static void one_core(void)
             printf("%18d %8zu %8d %8.0f %10.0f %8.1f %10.1e\n", order, sizes[i].items, 1,
                    r.rate, scipy, r.rate / scipy, r.error);
         }
+    static const char* const names[] = {"", "serial", "blocks", "PH", "CR"};
+    for (int a = CUFILTER_IIR_SERIAL; a <= CUFILTER_IIR_CR; ++a) {
+        const struct result r =
+            measure(16, 1, 1 << 20, 1, 5, (enum cufilter_iir_algorithm)a, 1);
+        printf("%18d %8d %8d %8.0f %19s %17.1e\n", 16, 1 << 20, 1, r.rate, names[a],
+               r.error);
+    }
     static const size_t channels[] = {2, 8, 64, 2048};
     for (size_t i = 0; i < sizeof channels / sizeof *channels; ++i) {
         const size_t items = (1 << 20) / channels[i];
@@ -187,18 +194,25 @@ static void many_cores(int most)
     static const struct {
         int order;
         size_t channels, items;
+        enum cufilter_iir_algorithm algorithm;
     } cases[] = {
-        {4, 1, 1 << 24},  {16, 1, 1 << 20}, {16, 1, 1 << 22},  {16, 1, 1 << 24},
-        {64, 1, 1 << 23}, {16, 3, 1 << 22}, {16, 64, 1 << 17}, {16, 2048, 1 << 12},
+        {4, 1, 1 << 24, CUFILTER_IIR_AUTO},     {16, 1, 1 << 20, CUFILTER_IIR_AUTO},
+        {16, 1, 1 << 22, CUFILTER_IIR_AUTO},    {16, 1, 1 << 24, CUFILTER_IIR_AUTO},
+        {16, 1, 1 << 22, CUFILTER_IIR_PH},      {16, 1, 1 << 22, CUFILTER_IIR_CR},
+        {64, 1, 1 << 22, CUFILTER_IIR_PH},      {64, 1, 1 << 23, CUFILTER_IIR_AUTO},
+        {16, 3, 1 << 22, CUFILTER_IIR_AUTO},    {16, 64, 1 << 17, CUFILTER_IIR_AUTO},
+        {16, 2048, 1 << 12, CUFILTER_IIR_AUTO},
     };
+    static const char* const names[] = {"auto", "", "", "PH", "CR"};
     printf("threads      order  items   channels  MS/s with 1, 2, 4 .. threads, times, "
            "error\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         struct result r = {0}, one = {0};
-        printf("%18d %8zu %8zu", cases[i].order, cases[i].items, cases[i].channels);
+        printf("%-11s %6d %8zu %8zu", names[cases[i].algorithm], cases[i].order,
+               cases[i].items, cases[i].channels);
         for (int threads = 1; threads <= most; threads *= 2) {
             r = measure(cases[i].order, cases[i].channels, cases[i].items, 1, 5,
-                        CUFILTER_IIR_AUTO, threads);
+                        cases[i].algorithm, threads);
             if (threads == 1)
                 one = r;
             printf(" %6.0f", r.rate);

@@ -482,6 +482,7 @@ class iir_filter : public CppUnit::TestFixture
     CPPUNIT_TEST(complex_nan);
     CPPUNIT_TEST(threads);
     CPPUNIT_TEST(threads_change);
+    CPPUNIT_TEST(wavefront);
     CPPUNIT_TEST(algorithms);
     CPPUNIT_TEST(instances);
     CPPUNIT_TEST(bad_input);
@@ -1170,6 +1171,43 @@ public:
         for (size_t i = 0; i < x.size(); ++i)
             if (i < 300000 || i >= 300000 + 2 * CUFILTER_IIR_PIECE)
                 require(std::abs(after[i] - y[i]) < 1e-5, say("item", i));
+    }
+
+    /* Sections of one column on several cores. */
+    void wavefront()
+    {
+        if (runner::device() >= 0)
+            return;
+        for (enum cufilter_iir_algorithm algorithm : {CUFILTER_IIR_PH, CUFILTER_IIR_CR})
+            for (const cascade& sos :
+                 {butterworth(16, 0.2), resonator(0.9999, 0.01), chebyshev(32, 1, 0.2),
+                  cascade{{0, 1, 0.5, 1, -0.5, 0.1}, {0.5, 1, 0, 1, 0, 0}},
+                  cascade{{1, 0, 0, 1, -1, 0}}, resonator(1.00001, 0.5)}) {
+                floats x = noise(100003);
+                for (int n_threads : {1, 2, 5}) {
+                    struct cufilter_iir_config config = config_of(sos, 1, n_threads);
+                    config.algorithm = algorithm;
+                    filter f(config), again(config);
+                    const floats y = f.run(x, {0, 1, 511, 512, 513, 40000});
+                    const std::string what =
+                        say("algorithm", int(algorithm), sos.size(), n_threads);
+                    runner::expect_at_most(error(y, 1, 0, reference(sos, x)), 1e-6, what);
+                    require(again.run(x, {0, 1, 511, 512, 513, 40000}) == y,
+                            what + "other bits");
+                }
+                struct cufilter_iir_config config = config_of(sos, 1, 3);
+                config.algorithm = algorithm;
+                filter clean(config), f(config);
+                const floats y = clean.run(x);
+                x[50000] = NAN;
+                const floats after = f.run(x);
+                CPPUNIT_ASSERT_EQUAL(uint64_t(1), f.recoveries());
+                for (size_t i = 0; i < x.size(); ++i)
+                    if (i < 50000)
+                        require(after[i] == y[i], "touched before");
+                    else if (i >= 50000 + CUFILTER_IIR_PIECE)
+                        require(std::isfinite(after[i]), "not recovered");
+            }
     }
 
     /* Every algorithm that the device has, at every order, against double. */

@@ -26,10 +26,17 @@ static void cpu_destroy(void* self)
 static enum cufilter_status cpu_create(void** self, const struct iir_spec* spec)
 {
     *self = NULL;
-    if (spec->algorithm != CUFILTER_IIR_AUTO && spec->algorithm != CUFILTER_IIR_SERIAL &&
-        spec->algorithm != CUFILTER_IIR_BLOCKS)
+    const bool grouped =
+        spec->algorithm == CUFILTER_IIR_PH || spec->algorithm == CUFILTER_IIR_CR;
+    if (spec->algorithm == CUFILTER_IIR_WARPS)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "cufilter_iir_create: the CPU does not have algorithm %d",
+                             "cufilter_iir_create: the CPU does not have algorithm WARPS "
+                             "(%d)",
+                             (int)spec->algorithm);
+    if (grouped && spec->complex_sections)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "cufilter_iir_create: algorithm %d takes real coefficients "
+                             "on the CPU",
                              (int)spec->algorithm);
     struct iir_cpu* const c = calloc(1, sizeof *c);
     if (!c)
@@ -241,6 +248,7 @@ static void cpu_free_plan(void* plan)
     struct iir_cpu_plan* const p = plan;
     if (!p)
         return;
+    cufilter_free(p->homogeneous);
     cufilter_free(p->impulse);
     cufilter_free(p->power[0]);
     free(p);
@@ -268,6 +276,12 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     }
     for (size_t i = 1; i < IIR_BLOCK_SIZES; ++i)
         plan->power[i] = plan->power[0] + i * power;
+    const bool grouped =
+        spec->algorithm == CUFILTER_IIR_PH || spec->algorithm == CUFILTER_IIR_CR;
+    if (grouped && iir_cpu_make_homogeneous(plan) != CUFILTER_OK) {
+        cpu_free_plan(plan);
+        return CUFILTER_ERR_NO_MEMORY;
+    }
     const unsigned mode = iir_flush_begin();
     choose_form(plan, scale_sections(plan));
     ring_impulse(plan);
@@ -377,7 +391,9 @@ static enum cufilter_status cpu_process(void* self, void* plan, const float* x, 
         recoveries += iir_cpu_serial(p, x + k, y + k, alone, width, c->z + k);
     x += alone * width;
     y += alone * width;
-    if (alone < n && !iir_cpu_run_parallel(c, p, x, n - alone, y, &recoveries))
+    if (p->homogeneous)
+        recoveries += iir_cpu_run_wave(c, p, x, n - alone, y);
+    else if (alone < n && !iir_cpu_run_parallel(c, p, x, n - alone, y, &recoveries))
         recoveries += iir_cpu_run(p, x, y, n - alone, width, width, c->z);
     c->recoveries += recoveries;
     iir_flush_end(mode);

@@ -25,6 +25,13 @@ void iir_cpu_load_state(const struct iir_cpu_plan* p, const double* z, size_t pi
 void iir_cpu_store_state(const struct iir_cpu_plan* p, const double* column, size_t pitch,
                          double* z);
 
+/* PH factorization and cyclic reduction: the plan's table, and a call; returns
+ * recoveries.
+ */
+enum cufilter_status iir_cpu_make_homogeneous(struct iir_cpu_plan* plan);
+size_t iir_cpu_run_wave(struct iir_cpu* cpu, const struct iir_cpu_plan* plan,
+                        const float* x, size_t n, float* y);
+
 /* Over threads; false, and nothing done, where one thread is as good. */
 bool iir_cpu_run_parallel(struct iir_cpu* cpu, const struct iir_cpu_plan* plan,
                           const float* x, size_t n, float* y, size_t* recoveries);

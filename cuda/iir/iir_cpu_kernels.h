@@ -637,12 +637,17 @@ static void NAME(skim)(const struct iir_cpu_plan* plan, const float* x, size_t u
     }
 }
 
+#include "iir_cpu_group.h"
+
 static const struct iir_cpu_kernels NAME(kernels) = {
     .target = TARGET_TEXT,
     .columns = NAME(columns),
     .whole = NAME(whole),
     .skim = NAME(skim),
     .ring = NAME(ring),
+    .load_group = NAME(load_group),
+    .section_group = NAME(section_group),
+    .store_group = NAME(store_group),
 };
 
 #undef vec

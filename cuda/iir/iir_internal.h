@@ -95,6 +95,7 @@ void iir_sections_arrange(struct iir_sections* sections, struct iir_arrangement*
 /* ---------------------------------------------------------------- CPU kernels */
 
 #define IIR_LANES 8
+#define IIR_GROUP 64 /* rows of a group of multi-block filtering */
 #define IIR_BLOCK_SIZES 9
 #define IIR_LONGEST_BLOCK ((size_t)4032)
 /* Up to 64 a power of two, then multiples of 64; the long ones keep away from powers of
@@ -127,7 +128,8 @@ struct iir_cpu_plan {
     double* impulse;  /* [IIR_LONGEST_BLOCK][row]: A^j B */
     /* A^L for each block size as a real matrix, its columns as rows: [row][power_row]. */
     double* power[IIR_BLOCK_SIZES];
-    size_t power_row; /* `row`, rounded up to IIR_LANES */
+    double* homogeneous; /* PH and CR: u of each section, [n][LANES / 2 GROUP][2] */
+    size_t power_row;    /* `row`, rounded up to IIR_LANES */
 };
 
 /* State below this is gone: far under a float's range, far above where a double loses its
@@ -153,6 +155,13 @@ struct iir_cpu_kernels {
     /* The scaled sections' state in lanes, z[2 n][IIR_LANES], after n items of `x`, then
      * 0. */
     void (*ring)(const struct iir_cpu_plan* plan, double* z, double x, size_t n);
+    /* Groups of multi-block filtering, v[IIR_GROUP][IIR_LANES]: see iir_cpu_group.h. */
+    void (*load_group)(const struct iir_cpu_plan* plan, double* v, const float* x,
+                       size_t pitch);
+    void (*section_group)(const struct iir_cpu_plan* plan, size_t section, bool reduce,
+                          double* v, double* z);
+    void (*store_group)(const struct iir_cpu_plan* plan, double* v, float* y,
+                        size_t pitch);
 };
 
 /* The best that the machine has; CUFILTER_IIR_TARGET=baseline or avx2 takes less. */
