@@ -33,11 +33,18 @@ enum {
 
 static const char* const where = "iir_gpu";
 
+enum method { METHOD_WARPS, METHOD_COLUMNS, METHOD_LOOKBACK };
+
+/* Warps for one column or two, columns for more; lookback beside them where their warm-up
+ * is long. */
 struct gpu_plan {
     struct iir_spec spec;
     size_t n_sections;
     struct iir_warps* warps;
     struct iir_columns* columns;
+    struct iir_lookback* lookback;
+    struct cufilter_gpu_buffer workspace; /* of the lookback */
+    enum method last;                     /* for describe() */
 };
 
 struct gpu {
@@ -50,7 +57,7 @@ struct gpu {
     struct cufilter_gpu_buffer state[2]; /* a launch goes from one to the other */
     int live;
     unsigned long long* recoveries;
-    struct cufilter_gpu_buffer workspace, copy;
+    struct cufilter_gpu_buffer copy; /* of input that is filtered in place */
 
     bool forced, forced_chunks;
     size_t chunk_bytes;                                 /* forced; 0: chosen */
@@ -70,6 +77,9 @@ static size_t most(size_t a, size_t b)
 
 /* ------------------------------------------------------------------ plans */
 
+/* A shorter warm-up is never worth a lookback. */
+#define SHORT_WARM_UP ((size_t)1024)
+
 static void gpu_free_plan(void* plan)
 {
     struct gpu_plan* const p = plan;
@@ -80,8 +90,52 @@ static void gpu_free_plan(void* plan)
         (void)cudaDeviceSynchronize();
     iir_warps_free(p->warps);
     iir_columns_free(p->columns);
+    iir_lookback_free(p->lookback);
+    cufilter_gpu_free_buffer(&p->workspace);
     (void)cudaGetLastError();
     free(p);
+}
+
+static enum cufilter_status make_methods(struct gpu_plan* p,
+                                         const struct iir_sections* sections)
+{
+    const enum cufilter_iir_algorithm algorithm = p->spec.algorithm;
+    size_t warm_up = SIZE_MAX;
+    if (algorithm == CUFILTER_IIR_AUTO || algorithm == CUFILTER_IIR_WARPS) {
+        if (p->spec.width <= 2) {
+            CUFILTER_TRY(iir_warps_make(&p->warps, &p->spec, sections));
+            warm_up = iir_warps_warm_up(p->warps);
+        } else {
+            CUFILTER_TRY(iir_columns_make(&p->columns, &p->spec, sections));
+            warm_up = iir_columns_warm_up(p->columns);
+        }
+    }
+    if (algorithm == CUFILTER_IIR_WARPS || warm_up <= SHORT_WARM_UP)
+        return CUFILTER_OK;
+    return iir_lookback_make(&p->lookback, &p->spec, sections,
+                             algorithm == CUFILTER_IIR_PH   ? IIR_LOOKBACK_PH
+                             : algorithm == CUFILTER_IIR_CR ? IIR_LOOKBACK_CYCLIC
+                                                            : IIR_LOOKBACK_AUTO);
+}
+
+/* Microseconds of a launch of lookback: measured with tests/iir_bench on an H200. */
+static double lookback_microseconds(const struct gpu_plan* p, size_t n)
+{
+    const double rate = p->n_sections <= 1   ? 350e3
+                        : p->n_sections <= 2 ? 240e3
+                                             : 340e3 / (double)p->n_sections;
+    return 9 + (double)n * (double)p->spec.width / rate;
+}
+
+static enum method choose_method(const struct gpu_plan* p, size_t n)
+{
+    if (!p->warps && !p->columns)
+        return METHOD_LOOKBACK;
+    const double us = p->warps ? iir_warps_microseconds(p->warps, n)
+                               : iir_columns_microseconds(p->columns, n);
+    if (p->lookback && lookback_microseconds(p, n) < us)
+        return METHOD_LOOKBACK;
+    return p->warps ? METHOD_WARPS : METHOD_COLUMNS;
 }
 
 static enum cufilter_status gpu_make_plan(void** plan, const struct iir_spec* spec,
@@ -94,9 +148,9 @@ static enum cufilter_status gpu_make_plan(void** plan, const struct iir_spec* sp
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     p->spec = *spec;
     p->n_sections = sections->n;
-    const enum cufilter_status status =
-        spec->width <= 2 ? iir_warps_make(&p->warps, spec, sections)
-                         : iir_columns_make(&p->columns, spec, sections);
+    const enum cufilter_status status = make_methods(p, sections);
+    if (status == CUFILTER_OK)
+        p->last = choose_method(p, 4096);
     if (status != CUFILTER_OK)
         gpu_free_plan(p);
     else
@@ -125,8 +179,8 @@ static void gpu_destroy(void* self)
     if (g->to_host)
         cudaStreamDestroy(g->to_host);
     struct cufilter_gpu_buffer* const buffers[] = {
-        &g->state[0],  &g->state[1],   &g->workspace,  &g->copy,
-        &g->bounce_in, &g->bounce_out, &g->staging_in, &g->staging_out};
+        &g->state[0],   &g->state[1],   &g->copy,       &g->bounce_in,
+        &g->bounce_out, &g->staging_in, &g->staging_out};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; ++i)
         cufilter_gpu_free_buffer(buffers[i]);
     cudaFree(g->recoveries);
@@ -188,12 +242,13 @@ static enum cufilter_status check_spec(const struct iir_spec* spec)
                              "%s: complex coefficients run on the CPU (-1) only, not on "
                              "GPU %d",
                              where, spec->device);
-    if (spec->algorithm != CUFILTER_IIR_AUTO && spec->algorithm != CUFILTER_IIR_WARPS)
+    if (spec->algorithm != CUFILTER_IIR_AUTO && spec->algorithm != CUFILTER_IIR_WARPS &&
+        spec->algorithm != CUFILTER_IIR_PH && spec->algorithm != CUFILTER_IIR_CR)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: algorithm must be AUTO (%d) or WARPS (%d) on a GPU, "
-                             "not %d",
+                             "%s: algorithm must be AUTO (%d), WARPS (%d), PH (%d) or CR "
+                             "(%d) on a GPU, not %d",
                              where, CUFILTER_IIR_AUTO, CUFILTER_IIR_WARPS,
-                             (int)spec->algorithm);
+                             CUFILTER_IIR_PH, CUFILTER_IIR_CR, (int)spec->algorithm);
     return CUFILTER_OK;
 }
 
@@ -262,13 +317,32 @@ static uint64_t gpu_recoveries(const void* self)
 
 /* ------------------------------------------------------------------ one piece */
 
-static enum cufilter_status launch_plan(struct gpu* g, const struct gpu_plan* p,
+/* Zeroed when it is new, as the launches want it. */
+static enum cufilter_status grow_workspace(struct gpu* g, struct gpu_plan* p, size_t n)
+{
+    const size_t bytes = iir_lookback_workspace(p->lookback, n);
+    if (bytes <= p->workspace.bytes)
+        return CUFILTER_OK;
+    CUFILTER_TRY(gpu_synchronize(g));
+    CUFILTER_TRY(cufilter_gpu_grow_device(where, &p->workspace, bytes, "workspace"));
+    CUFILTER_TRY_CUDA(cudaMemsetAsync(p->workspace.device, 0, bytes, g->gpu.stream));
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status launch_plan(struct gpu* g, struct gpu_plan* p,
                                         struct iir_launch* l)
 {
     const size_t bytes = l->n * g->item;
+    p->last = choose_method(p, l->n);
+    if (p->last == METHOD_LOOKBACK) {
+        CUFILTER_TRY(grow_workspace(g, p, l->n));
+        l->workspace = p->workspace.device;
+        return iir_lookback_launch(p->lookback, l);
+    }
     if (l->in_place) {
         /* Warps read what is before their run again. */
-        CUFILTER_TRY(gpu_synchronize(g));
+        if (bytes > g->copy.bytes)
+            CUFILTER_TRY(gpu_synchronize(g));
         CUFILTER_TRY(
             cufilter_gpu_grow_device(where, &g->copy, bytes, "copy of the input"));
         CUFILTER_TRY_CUDA(cudaMemcpyAsync(g->copy.device, l->x, bytes, cudaMemcpyDefault,
@@ -276,14 +350,14 @@ static enum cufilter_status launch_plan(struct gpu* g, const struct gpu_plan* p,
         l->x = g->copy.device;
         l->in_place = false;
     }
-    return p->warps ? iir_warps_launch(p->warps, l) : iir_columns_launch(p->columns, l);
+    return p->last == METHOD_WARPS ? iir_warps_launch(p->warps, l)
+                                   : iir_columns_launch(p->columns, l);
 }
 
 /* Queues n items, whose x and y are device addresses, and moves the state on. With a
  * ticket the flag tells the host when all of it is done. */
-static enum cufilter_status filter_piece(struct gpu* g, const struct gpu_plan* p,
-                                         const void* x, size_t n, void* y,
-                                         uint32_t* ticket)
+static enum cufilter_status filter_piece(struct gpu* g, struct gpu_plan* p, const void* x,
+                                         size_t n, void* y, uint32_t* ticket)
 {
     struct iir_launch launch = {
         .x = x,
@@ -294,7 +368,6 @@ static enum cufilter_status filter_piece(struct gpu* g, const struct gpu_plan* p
         .state_in = g->state[g->live].device,
         .state_out = g->state[1 - g->live].device,
         .recoveries = g->recoveries,
-        .workspace = g->workspace.device,
         .blocks_done = g->gpu.blocks_done,
         .stream = g->gpu.stream,
     };
@@ -317,7 +390,7 @@ struct call {
     void *x_device, *y_device; /* device addresses, NULL where pageable */
 };
 
-static enum cufilter_status process_mapped(struct gpu* g, const struct gpu_plan* p,
+static enum cufilter_status process_mapped(struct gpu* g, struct gpu_plan* p,
                                            const struct call* c)
 {
     uint32_t ticket;
@@ -326,7 +399,7 @@ static enum cufilter_status process_mapped(struct gpu* g, const struct gpu_plan*
 }
 
 /* Pageable memory, on one side at least: SLOTS pieces through the bounce buffers. */
-static enum cufilter_status process_bounced(struct gpu* g, const struct gpu_plan* p,
+static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
                                             const struct call* c)
 {
     const size_t items = least(most(BOUNCE_BYTES / g->item, 1), c->n);
@@ -363,7 +436,7 @@ static enum cufilter_status process_bounced(struct gpu* g, const struct gpu_plan
 
 /* Queues chunk k of a long call: in by the copy engine, filtered, out by the other
  * engine. */
-static enum cufilter_status queue_chunk(struct gpu* g, const struct gpu_plan* p,
+static enum cufilter_status queue_chunk(struct gpu* g, struct gpu_plan* p,
                                         const struct call* c, size_t k, size_t items)
 {
     const size_t slot = k % SLOTS, offset = k * items * g->item;
@@ -402,7 +475,7 @@ static size_t chunk_items(const struct gpu* g, size_t n)
     return most((g->chunk_bytes ? g->chunk_bytes : bytes) / g->item, 1);
 }
 
-static enum cufilter_status process_chunked(struct gpu* g, const struct gpu_plan* p,
+static enum cufilter_status process_chunked(struct gpu* g, struct gpu_plan* p,
                                             const struct call* c)
 {
     const size_t items = chunk_items(g, c->n), bytes = SLOTS * items * g->item;
@@ -423,8 +496,7 @@ static enum cufilter_status process_chunked(struct gpu* g, const struct gpu_plan
 
 /* ------------------------------------------------------------------ a call */
 
-static enum cufilter_status run_call(struct gpu* g, const struct gpu_plan* p,
-                                     struct call* c)
+static enum cufilter_status run_call(struct gpu* g, struct gpu_plan* p, struct call* c)
 {
     if (c->x_memory == CUFILTER_MEMORY_DEVICE && c->y_memory == CUFILTER_MEMORY_DEVICE)
         return filter_piece(g, p, c->x_device, c->n, c->y_device, NULL);
@@ -473,10 +545,12 @@ static int gpu_describe(void* self, void* plan, char* text, size_t size)
     const struct gpu* const g = self;
     const struct gpu_plan* const p = plan;
     char method[128];
-    if (p->warps)
+    if (p->last == METHOD_WARPS && p->warps)
         iir_warps_describe(p->warps, method, sizeof method);
-    else
+    else if (p->last == METHOD_COLUMNS && p->columns)
         iir_columns_describe(p->columns, method, sizeof method);
+    else
+        iir_lookback_describe(p->lookback, method, sizeof method);
     return snprintf(text, size, "GPU %d (%s), %s", g->spec.device, g->gpu.name, method);
 }
 

@@ -65,6 +65,8 @@ enum cufilter_status iir_warps_launch(const struct iir_warps* warps,
 /* Samples after which a state is less than a float's rounding of what the input has made;
  * SIZE_MAX where that is not within 2^22 samples: then one warp walks all. */
 size_t iir_warps_warm_up(const struct iir_warps* warps);
+/* What a launch is expected to take. */
+double iir_warps_microseconds(const struct iir_warps* warps, size_t n);
 int iir_warps_describe(const struct iir_warps* warps, char* text, size_t size);
 
 /* ---------------------------------------------------------------- columns */
@@ -81,6 +83,7 @@ enum cufilter_status iir_columns_launch(const struct iir_columns* columns,
                                         const struct iir_launch* launch);
 size_t
 iir_columns_warm_up(const struct iir_columns* columns); /* as iir_warps_warm_up() */
+double iir_columns_microseconds(const struct iir_columns* columns, size_t n);
 int iir_columns_describe(const struct iir_columns* columns, char* text, size_t size);
 
 /* ---------------------------------------------------------------- decoupled lookback */

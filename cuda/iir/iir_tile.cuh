@@ -108,44 +108,50 @@ struct iir_tile {
 
     /* ---------------------------------------------------------------- memory */
 
-    /* Brings samples [begin, end) of the tile from `first` on into `x`, zeros around
-     * them, asynchronously. */
-    static __device__ __forceinline__ void request(const iir_stream& s, int64_t first,
-                                                   int64_t begin, int64_t end, float* x)
+    /* The k-th four floats of a tile that this lane brings or takes away: where they are
+     * in the stream, and in shared memory. */
+    static constexpr int quads = rows * IIR_TILE_ROW * parts / 128;
+    static __device__ __forceinline__ int in_shared(int k)
     {
-        constexpr int row_floats = IIR_TILE_ROW * parts;
-        const float* const from = s.x + first * parts;
-        if (s.vectors && begin <= first && end == first + items) {
-            for (int k = 0; k < row_floats * rows / 128; ++k) {
-                const int i = 128 * k + 4 * lane();
-                copy_async<16>(x + i / row_floats * pitch + i % row_floats, from + i,
-                               true);
-            }
-        } else {
-            const int low = (int)(begin > first ? begin - first : 0) * parts;
-            const int high = (int)(end - first) * parts;
-            for (int i = lane(); i < row_floats * rows; i += 32)
-                copy_async<4>(x + i / row_floats * pitch + i % row_floats, from + i,
-                              i >= low && i < high);
-        }
+        return COMPLEX ? k * pitch + 4 * lane()
+                       : (2 * k + lane() / 16) * pitch + 4 * (lane() % 16);
     }
-    static __device__ __forceinline__ void store(const iir_stream& s, int64_t first,
-                                                 const float* y)
+
+    /* Brings samples [first, end) of the tile into x, and zeros after them,
+     * asynchronously. */
+    static __device__ __forceinline__ void request(const iir_stream& s, int64_t first,
+                                                   int64_t end, float* x)
     {
-        constexpr int row_floats = IIR_TILE_ROW * parts;
-        float* const to = s.y + first * parts;
-        if (s.vectors && first + items <= s.n) {
-            for (int k = 0; k < row_floats * rows / 128; ++k) {
-                const int i = 128 * k + 4 * lane();
-                __stcs((float4*)(to + i),
-                       *(const float4*)(y + i / row_floats * pitch + i % row_floats));
+        const float* const from = s.x + first * parts;
+        const int count = (int)min(end - first, (int64_t)items) * parts;
+        if (s.vectors && count % 4 == 0)
+            for (int k = 0; k < quads; ++k)
+                copy_async<16>(x + in_shared(k), from + 128 * k + 4 * lane(),
+                               128 * k + 4 * lane() < count);
+        else
+            for (int k = 0; k < 4 * quads; ++k) {
+                const int i = 32 * k + lane(), row = i / (IIR_TILE_ROW * parts);
+                copy_async<4>(x + row * pitch + i % (IIR_TILE_ROW * parts), from + i,
+                              i < count);
             }
-        } else {
-            const int64_t rest = (s.n - first) * parts;
-            const int count = rest < row_floats * rows ? (int)rest : row_floats * rows;
-            for (int i = lane(); i < count; i += 32)
-                to[i] = y[i / row_floats * pitch + i % row_floats];
-        }
+    }
+    /* Takes samples [begin, end) of the tile away; both are ends of rows or of the
+     * stream. */
+    static __device__ __forceinline__ void
+    store(const iir_stream& s, int64_t first, int64_t begin, int64_t end, const float* y)
+    {
+        float* const to = s.y + first * parts;
+        const int low = (int)(begin - first) * parts, high = (int)(end - first) * parts;
+        if (s.vectors && high % 4 == 0)
+            for (int k = 0; k < quads; ++k) {
+                const int i = 128 * k + 4 * lane();
+                if (i >= low && i < high)
+                    __stcs((float4*)(to + i), *(const float4*)(y + in_shared(k)));
+            }
+        else
+            for (int i = low + lane(); i < high; i += 32)
+                to[i] =
+                    y[i / (IIR_TILE_ROW * parts) * pitch + i % (IIR_TILE_ROW * parts)];
     }
     /* Where this lane's samples of block b lie, of row g. */
     static __device__ __forceinline__ int place(int b)
@@ -168,17 +174,6 @@ struct iir_tile {
         *(float4*)(y + place(b)) = *(const float4*)w;
         *(float4*)(y + place(b) + (COMPLEX ? 4 : 8 * pitch)) = *(const float4*)(w + 4);
     }
-    static __device__ __forceinline__ bool finite(const float* x)
-    {
-        float sum = 0, v[8];
-        for (int b = 0; b < blocks; ++b) {
-            read(x, b, v);
-            for (int k = 0; k < 8; ++k)
-                sum = fmaf(v[k], 0.0f, sum);
-        }
-        return __all_sync(~0u, sum == 0.0f);
-    }
-
     /* ---------------------------------------------------------------- states */
 
     /* carry is [parts][STATES] of a group, in shared memory. */
@@ -315,57 +310,76 @@ struct iir_tile {
         s = next;
     }
 
-    /* Takes a group's carry over `count` whole blocks of the tile, of samples
-     * source.get(b, v), and gives its output to source.put(b, y). */
+    /* Each row's rise; false where a sample is not finite. */
     template <class Source>
-    static __device__ __forceinline__ void
+    static __device__ __forceinline__ bool rise(const double2* table, Source& source,
+                                                state& u)
+    {
+        double a[8];
+        float sum = 0;
+        state odd{};
+        u = state{};
+        for (int b = 0; b < blocks; ++b) {
+            source.get(b, a, sum);
+            rise_of(b % 2 ? odd : u, table, a, b);
+        }
+        for (int m = 0; m < columns; ++m)
+            for (int k = 0; k < 4; ++k)
+                u.c[m][k] += odd.c[m][k];
+        return __all_sync(~0u, sum == 0.0f);
+    }
+    /* Takes a group's carry over `count` whole blocks of the tile, of samples
+     * source.get(b, v), and gives its output to source.put(b, y). Returns false, and does
+     * nothing, where a sample is not finite. */
+    template <class Source>
+    static __device__ __forceinline__ bool
     group(int count, const double2* table, step_tables& t, Source& source, double* carry)
     {
         double a[8], y[8];
-        state u{};
-        for (int b = 0; b < blocks; ++b) {
-            source.get(b, a);
-            rise_of(u, table, a, b);
-        }
+        float unused = 0;
+        state u;
+        if (!rise(table, source, u))
+            return false;
         scan(u, carry, table);
         __syncwarp();
         for (int b = 0; b < blocks; ++b) {
             if (count < rows * blocks && count % blocks == b)
                 put_carry(carry, u, count / blocks);
-            source.get(b, a);
+            source.get(b, a, unused);
             block(t, a, u, y);
             source.put(b, y);
         }
         if (count == rows * blocks)
             put_carry(carry, u, rows - 1);
         __syncwarp();
+        return true;
     }
     /* The same over a whole tile, without its output. */
     template <class Source>
-    static __device__ __forceinline__ void warm_up(const double2* table, Source& source,
+    static __device__ __forceinline__ bool warm_up(const double2* table, Source& source,
                                                    double* carry)
     {
-        double a[8];
-        state u{}, start;
-        for (int b = 0; b < blocks; ++b) {
-            source.get(b, a);
-            rise_of(u, table, a, b);
-        }
+        state u, start;
+        if (!rise(table, source, u))
+            return false;
         start = u;
         scan(start, carry, table);
         advance(u, start, table + 32 * leap_at);
         __syncwarp();
         put_carry(carry, u, rows - 1);
         __syncwarp();
+        return true;
     }
 
     /* Samples of the only group, in place in shared memory. */
-    struct in_shared {
+    struct shared_samples {
         float* x;
-        __device__ __forceinline__ void get(int b, double (&a)[8])
+        __device__ __forceinline__ void get(int b, double (&a)[8], float& sum)
         {
             float v[8];
             read(x, b, v);
+            for (int k = 0; k < 8; ++k)
+                sum = fmaf(v[k], 0.0f, sum);
             operand(a, v);
         }
         __device__ __forceinline__ void put(int b, const double (&y)[8])
@@ -374,22 +388,29 @@ struct iir_tile {
         }
     };
     /* Samples between groups, which stay double. */
-    struct in_registers {
+    struct own_samples {
         double v[blocks][8];
-        __device__ __forceinline__ void get(int b, double (&a)[8]) { operand(a, v[b]); }
+        __device__ __forceinline__ void get(int b, double (&a)[8], float&)
+        {
+            operand(a, v[b]);
+        }
         __device__ __forceinline__ void put(int b, const double (&y)[8])
         {
             for (int k = 0; k < 8; ++k)
                 v[b][k] = y[k];
         }
-        __device__ __forceinline__ void load(const float* x)
+        /* Returns false where one is not finite. */
+        __device__ __forceinline__ bool load(const float* x)
         {
-            float w[8];
+            float w[8], sum = 0;
             for (int b = 0; b < blocks; ++b) {
                 read(x, b, w);
-                for (int k = 0; k < 8; ++k)
+                for (int k = 0; k < 8; ++k) {
                     v[b][k] = (double)w[k];
+                    sum = fmaf(w[k], 0.0f, sum);
+                }
             }
+            return __all_sync(~0u, sum == 0.0f);
         }
         __device__ __forceinline__ void store(float* y)
         {
@@ -463,46 +484,53 @@ __device__ __forceinline__ int iir_tend(double* carry, int groups)
     return (int)some[0] + (int)some[1];
 }
 
-/* Takes carry over the tile from `first` on, or from `begin` inside of it, after zeros,
- * whose samples are in x; the output takes their place. Returns the number of states that
- * were not finite. */
+/* Takes carry over samples [first, end) of a tile, which are in x, where the output takes
+ * their place; what is in [begin, end) goes to the stream. Returns the number of states
+ * that were not finite, of what was stored. */
 template <int STATES, bool COMPLEX, bool MANY>
 __device__ __forceinline__ int
 iir_take_tile(const iir_stream& s, const double2* tables,
               typename iir_tile<STATES, COMPLEX>::step_tables& t, int64_t first,
-              int64_t begin, float* x, double* carry, bool write)
+              int64_t begin, int64_t end, float* x, double* carry)
 {
     using tile = iir_tile<STATES, COMPLEX>;
-    const int64_t end = first + tile::items < s.n ? first + tile::items : s.n;
-    const int count = (int)(end - first), rest = count % IIR_TILE_BLOCK;
-    if (!tile::finite(x)) {
-        iir_walk<STATES, COMPLEX>(s, begin, (int)(end - begin), carry, write);
-        return iir_tend<STATES, COMPLEX, MANY>(carry, s.groups);
-    }
+    const int count = (int)(end - first), whole = count / IIR_TILE_BLOCK;
+    bool finite;
+    begin = max(begin, first);
     if constexpr (MANY) {
-        typename tile::in_registers source;
+        typename tile::own_samples source;
         typename tile::step_tables steps;
-        source.load(x);
-        for (int g = 0; g < s.groups; ++g) {
+        finite = source.load(x);
+        for (int g = 0; finite && g < s.groups; ++g) {
             const double2* const table = tables + g * 32 * tile::planes;
             steps.load(table);
-            tile::group(count / IIR_TILE_BLOCK, table, steps, source,
-                        carry + g * tile::parts * STATES);
+            tile::group(whole, table, steps, source, carry + g * tile::parts * STATES);
         }
-        source.store(x);
+        if (finite)
+            source.store(x);
     } else {
-        typename tile::in_shared source = {x};
-        if (write)
-            tile::group(count / IIR_TILE_BLOCK, tables, t, source, carry);
-        else
-            tile::warm_up(tables, source, carry);
+        typename tile::shared_samples source = {x};
+        finite = begin < end ? tile::group(whole, tables, t, source, carry)
+                             : tile::warm_up(tables, source, carry);
     }
-    if (write) {
+    if (!finite) {
+        if (begin > first) {
+            iir_walk<STATES, COMPLEX>(s, first, (int)(min(begin, end) - first), carry,
+                                      false);
+            iir_tend<STATES, COMPLEX, MANY>(carry, s.groups);
+        }
+        if (begin >= end)
+            return 0;
+        iir_walk<STATES, COMPLEX>(s, begin, (int)(end - begin), carry, true);
+        return iir_tend<STATES, COMPLEX, MANY>(carry, s.groups);
+    }
+    if (begin < end) {
         __syncwarp();
-        tile::store(s, first, x);
+        tile::store(s, first, begin, end, x);
     }
-    if (rest)
-        iir_walk<STATES, COMPLEX>(s, end - rest, rest, carry, false);
+    if (count % IIR_TILE_BLOCK)
+        iir_walk<STATES, COMPLEX>(s, first + whole * IIR_TILE_BLOCK,
+                                  count % IIR_TILE_BLOCK, carry, false);
     return iir_tend<STATES, COMPLEX, MANY>(carry, s.groups);
 }
 

@@ -8,6 +8,7 @@
 #include "iir_tile.cuh"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -15,13 +16,16 @@
 namespace cufilter {
 namespace {
 
-constexpr int warps_of_block = 8;
-constexpr int blocks_of_processor = 2;
+/* Of the kernel for one group: 168 registers a thread. */
+constexpr int warps_of_block = 4, blocks_of_processor = 3;
+constexpr int warps_of_many = 8;
+constexpr int few = 48; /* samples that lanes take one after the other */
 constexpr size_t longest_warm_up = (size_t)1 << 17;
 
+/* In rows of IIR_TILE_ROW items; `length` rows are a run's own, after `warm_up` rows
+ * before them or as many as there are. */
 struct iir_runs {
-    int64_t tiles, tiles_of_run,
-        warm_up; /* warm_up in samples, or as many as there are */
+    int64_t rows, length, warm_up;
 };
 
 /* [groups][parts][STATES] from and to [sections][2][parts] */
@@ -47,41 +51,55 @@ __device__ __forceinline__ void take_run(const iir_stream& s, const iir_runs& r,
                                          double* carry, int64_t run)
 {
     using tile = iir_tile<STATES, COMPLEX>;
-    const int64_t begin = run * r.tiles_of_run;
-    const int64_t end = min(begin + r.tiles_of_run, r.tiles);
-    if (begin >= end)
-        return;
-    const int64_t warm = max((int64_t)0, begin * tile::items - r.warm_up);
-    typename tile::step_tables steps;
-    int recoveries = 0;
-    auto request = [&](int64_t t) {
-        if (t < end)
-            tile::request(s, t * tile::items, warm, min((t + 1) * tile::items, s.n),
-                          buffers + t % 2 * tile::floats);
-        commit_copies();
-    };
-    request(warm / tile::items);
-    if (warm == 0)
+    const int64_t begin = run * r.length * IIR_TILE_ROW;
+    const int64_t end = min(begin + r.length * IIR_TILE_ROW, s.n);
+    int64_t first = max((int64_t)0, begin - r.warm_up * IIR_TILE_ROW);
+    const bool some = begin < end;
+    if (some)
+        tile::request(s, first, end, buffers);
+    commit_copies();
+    for (int i = threadIdx.x; i < s.groups * 32 * tile::planes; i += blockDim.x)
+        ((double2*)tables)[i] = s.tables[i];
+    if (some && first == 0)
         move_state<STATES, COMPLEX>(s, carry, false);
-    else
+    else if (some)
         for (int i = threadIdx.x & 31; i < s.groups * tile::parts * STATES; i += 32)
             carry[i] = 0;
+    __syncthreads();
+    if (!some)
+        return;
+    typename tile::step_tables steps;
+    int recoveries = 0, which = 0;
     if (!MANY)
         steps.load(tables);
-    for (int64_t t = warm / tile::items; t < end; ++t) {
-        const int64_t first = t * tile::items;
-        __syncwarp();
-        request(t + 1);
+    for (; first < end; first += tile::items, which = tile::floats - which) {
+        const int64_t next = first + tile::items;
+        if (next < end)
+            tile::request(s, next, end, buffers + tile::floats - which);
+        commit_copies();
         wait_copies<1>();
         __syncwarp();
-        const int found = iir_take_tile<STATES, COMPLEX, MANY>(
-            s, tables, steps, first, max(first, warm), buffers + t % 2 * tile::floats,
-            carry, t >= begin);
-        recoveries += t >= begin ? found : 0;
+        recoveries += iir_take_tile<STATES, COMPLEX, MANY>(
+            s, tables, steps, first, begin, min(next, end), buffers + which, carry);
+        __syncwarp();
     }
-    if (end == r.tiles)
+    if (end == s.n)
         move_state<STATES, COMPLEX>(s, carry, true);
     if (recoveries && (threadIdx.x & 31) == 0)
+        atomicAdd(s.recoveries, (unsigned long long)recoveries);
+}
+
+/* A call of a few samples needs no tables. */
+template <int STATES, bool COMPLEX>
+__device__ __forceinline__ void take_few(const iir_stream& s, double* carry)
+{
+    if (threadIdx.x >= 32)
+        return;
+    move_state<STATES, COMPLEX>(s, carry, false);
+    iir_walk<STATES, COMPLEX>(s, 0, (int)s.n, carry, true);
+    const int recoveries = iir_tend<STATES, COMPLEX, true>(carry, s.groups);
+    move_state<STATES, COMPLEX>(s, carry, true);
+    if (recoveries && threadIdx.x == 0)
         atomicAdd(s.recoveries, (unsigned long long)recoveries);
 }
 
@@ -103,21 +121,22 @@ __device__ __forceinline__ void signal_done(const iir_stream& s)
 }
 
 template <int STATES, bool COMPLEX, bool MANY>
-__global__ void __launch_bounds__(32 * warps_of_block, MANY ? 1 : blocks_of_processor)
+__global__ void __launch_bounds__(32 * (MANY ? warps_of_many : warps_of_block),
+                                  MANY ? 1 : blocks_of_processor)
     take_runs(const __grid_constant__ iir_stream s, const __grid_constant__ iir_runs r)
 {
     using tile = iir_tile<STATES, COMPLEX>;
     extern __shared__ double2 shared[];
-    const int table = s.groups * 32 * tile::planes, warp = threadIdx.x / 32;
-    for (int i = threadIdx.x; i < table; i += blockDim.x)
-        shared[i] = s.tables[i];
-    __syncthreads();
-    const int warps = blockDim.x / 32, states = s.groups * tile::parts * STATES;
-    double* const carries = (double*)(shared + table);
+    const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const int states = s.groups * tile::parts * STATES;
+    double* const carries = (double*)(shared + s.groups * 32 * tile::planes);
     float* const buffers = (float*)(carries + warps * states);
-    take_run<STATES, COMPLEX, MANY>(s, r, shared, buffers + warp * 2 * tile::floats,
-                                    carries + warp * states,
-                                    (int64_t)blockIdx.x * warps + warp);
+    if (s.n <= few)
+        take_few<STATES, COMPLEX>(s, carries);
+    else
+        take_run<STATES, COMPLEX, MANY>(s, r, shared, buffers + warp * 2 * tile::floats,
+                                        carries + warp * states,
+                                        (int64_t)blockIdx.x * warps + warp);
     signal_done(s);
 }
 
@@ -138,7 +157,7 @@ kernel kernel_for(int states, int groups)
 using namespace cufilter;
 
 struct iir_warps {
-    int device, states, groups, parts, n_sections;
+    int device, states, groups, parts, n_sections, warps;
     size_t warm_up;
     kernel run;
     int resident; /* warps that the GPU holds at a time */
@@ -170,17 +189,18 @@ enum cufilter_status fill(struct iir_warps* w, const struct iir_sections* sectio
         upload((void**)&w->sections, sections->s, sections->n * sizeof *sections->s));
     const size_t floats =
         w->parts == 2 ? iir_tile<4, true>::floats : iir_tile<4, false>::floats;
-    w->shared = bytes + warps_of_block * ((size_t)(w->groups * w->parts * w->states) * 8 +
-                                          2 * floats * 4);
+    w->shared =
+        bytes + (size_t)w->warps *
+                    ((size_t)(w->groups * w->parts * w->states) * 8 + 2 * floats * 4);
     int blocks = 0, processors = 0;
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute((const void*)w->run,
                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            (int)w->shared));
     CUFILTER_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &blocks, w->run, 32 * warps_of_block, w->shared));
+        &blocks, w->run, 32 * w->warps, w->shared));
     CUFILTER_TRY_CUDA(
         cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, w->device));
-    w->resident = std::max(1, blocks) * processors * warps_of_block;
+    w->resident = std::max(1, blocks) * processors * w->warps;
     return CUFILTER_OK;
 }
 
@@ -199,6 +219,7 @@ enum cufilter_status iir_warps_make(struct iir_warps** warps, const struct iir_s
     w->states = iir_tile_states(sections->n);
     w->groups = iir_tile_groups(sections->n);
     w->parts = (int)spec->width;
+    w->warps = w->groups > 1 ? warps_of_many : warps_of_block;
     w->warm_up = iir_tile_memory(sections, longest_warm_up);
     w->run = w->parts == 2 ? kernel_for<true>(w->states, w->groups)
                            : kernel_for<false>(w->states, w->groups);
@@ -236,6 +257,38 @@ int iir_warps_describe(const struct iir_warps* w, char* text, size_t size)
     return std::snprintf(text, size, "streaming warps, warm-up %zu", w->warm_up);
 }
 
+/* Runs as long as keeps all warps busy; warm-up and run fill whole tiles. */
+static iir_runs plan_runs(const struct iir_warps* w, int64_t n)
+{
+    const int64_t tile = 16 / w->parts;
+    iir_runs r{};
+    r.rows = (n + IIR_TILE_ROW - 1) / IIR_TILE_ROW;
+    if (w->warm_up == SIZE_MAX) {
+        r.length = r.rows;
+        return r;
+    }
+    r.warm_up = ((int64_t)w->warm_up + IIR_TILE_ROW - 1) / IIR_TILE_ROW;
+    const int64_t share = (r.rows + w->resident - 1) / w->resident;
+    const int64_t tiles =
+        std::max((share + r.warm_up + tile - 1) / tile, r.warm_up / tile + 1);
+    r.length = tiles * tile - r.warm_up;
+    return r;
+}
+
+/* A tile takes its warp some 1.3 us alone, and longer beside others: measured with
+ * tests/iir_bench on an H200. */
+double iir_warps_microseconds(const struct iir_warps* w, size_t n)
+{
+    const iir_runs r = plan_runs(w, (int64_t)n);
+    const double tile_rows = 16.0 / w->parts, runs = std::ceil((double)r.rows / r.length);
+    const double load = std::min(1.0, runs / w->resident);
+    const double full = w->states < 16 ? 3.4 : 5.7 * w->groups;
+    const double alone = 1.3 * w->groups, tile = alone + load * (full - alone);
+    const double warm = w->groups > 1 ? 1.0 : 0.6; /* of a tile's time */
+    return 5 + tile * std::ceil(r.length / tile_rows) +
+           tile * warm * ((double)r.warm_up / tile_rows);
+}
+
 enum cufilter_status iir_warps_launch(const struct iir_warps* w,
                                       const struct iir_launch* l)
 {
@@ -246,16 +299,10 @@ enum cufilter_status iir_warps_launch(const struct iir_warps* w,
     s.tables = w->tables;
     s.state_in = l->state_in, s.state_out = l->state_out, s.recoveries = l->recoveries;
     s.ticket = l->ticket, s.flag = l->flag, s.blocks_done = l->blocks_done;
-    const int64_t items = 16 / w->parts * IIR_TILE_ROW;
-    iir_runs r{};
-    r.tiles = (s.n + items - 1) / items;
-    const char* const waves = std::getenv("IIR_WAVES");
-    const int64_t runs = (int64_t)w->resident * (waves ? std::atoi(waves) : 1);
-    r.tiles_of_run = w->warm_up == SIZE_MAX ? r.tiles : (r.tiles + runs - 1) / runs;
-    r.warm_up = w->warm_up == SIZE_MAX ? s.n : (int64_t)w->warm_up;
-    const int64_t used = (r.tiles + r.tiles_of_run - 1) / r.tiles_of_run;
-    const int warps = (int)std::min<int64_t>(warps_of_block, used);
-    w->run<<<(unsigned)((used + warps - 1) / warps), 32 * warps, w->shared, l->stream>>>(
+    const iir_runs r = plan_runs(w, s.n);
+    const int64_t runs = (r.rows + r.length - 1) / r.length;
+    const int warps = (int)std::min<int64_t>(w->warps, runs);
+    w->run<<<(unsigned)((runs + warps - 1) / warps), 32 * warps, w->shared, l->stream>>>(
         s, r);
     CUFILTER_TRY_CUDA(cudaGetLastError());
     return CUFILTER_OK;

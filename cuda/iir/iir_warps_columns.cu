@@ -125,8 +125,7 @@ __global__ void __launch_bounds__(block_threads)
     while (i < end) {
         const int64_t stop = min((i / piece + 1) * piece, i < begin ? begin : end);
         filter(l, s, z, i, stop, c, i >= begin);
-        if (stop % piece == 0 || stop == l.n)
-            recoveries += z.tend() && stop > begin;
+        recoveries += z.tend() && stop > begin;
         i = stop;
     }
     if (end == l.n)
@@ -204,6 +203,28 @@ int iir_columns_describe(const struct iir_columns* c, char* text, size_t size)
     return std::snprintf(text, size, "a thread for each column, warm-up %zu", c->warm_up);
 }
 
+static void plan_stretches(const struct iir_columns* c, columns_launch* l)
+{
+    l->stretch = l->n, l->warm_up = 0;
+    if (c->warm_up == SIZE_MAX)
+        return;
+    const int64_t wanted = std::max<int64_t>(1, wanted_threads / c->width);
+    const int64_t least = std::max<int64_t>(least_stretch, (int64_t)c->warm_up);
+    l->stretch = std::min(l->n, std::max(least, (l->n + wanted - 1) / wanted));
+    l->warm_up = (int64_t)c->warm_up;
+}
+
+/* An item takes a thread some 20 ns, more with many sections, and the memory its time. */
+double iir_columns_microseconds(const struct iir_columns* c, size_t n)
+{
+    columns_launch l{};
+    l.n = (int64_t)n;
+    plan_stretches(c, &l);
+    const double item = 0.02 * std::max(1.0, c->n_sections / 3.0);
+    return 5 + std::max((double)(l.stretch + l.warm_up) * item,
+                        (double)n * (double)c->width / 400e3);
+}
+
 enum cufilter_status iir_columns_launch(const struct iir_columns* c,
                                         const struct iir_launch* launch)
 {
@@ -211,13 +232,7 @@ enum cufilter_status iir_columns_launch(const struct iir_columns* c,
     l.x = launch->x, l.y = launch->y, l.n = (int64_t)launch->n, l.width = c->width;
     l.state_in = launch->state_in, l.state_out = launch->state_out;
     l.recoveries = launch->recoveries, l.n_sections = c->n_sections;
-    l.stretch = l.n, l.warm_up = 0;
-    if (c->warm_up != SIZE_MAX) {
-        const int64_t wanted = std::max<int64_t>(1, wanted_threads / l.width);
-        const int64_t least = std::max<int64_t>(least_stretch, (int64_t)c->warm_up);
-        l.stretch = std::min(l.n, std::max(least, (l.n + wanted - 1) / wanted));
-        l.warm_up = (int64_t)c->warm_up;
-    }
+    plan_stretches(c, &l);
     l.stretches = (l.n + l.stretch - 1) / l.stretch;
     const int64_t blocks = (l.stretches * l.width + block_threads - 1) / block_threads;
     c->run<<<(unsigned)blocks, block_threads, 0, launch->stream>>>(l, c->sections);
