@@ -5,6 +5,8 @@
 
 #include <cufilter/device.h>
 #include <cufilter/dwt.h>
+#include <cufilter/dwt_packets.h>
+#include <cufilter/dwt_stationary.h>
 #include <cufilter/dwt_stream.h>
 #include <cufilter/fir.h>
 #include <cufilter/iir.h>
