@@ -91,8 +91,8 @@ class Transform:
     def __init__(self, name, mode, shape, levels, dtype, rank):
         self.handle = ctypes.c_void_p()
         self.dtype, self.shape, self.rank = dtype, shape, rank
-        config = Config()
-        lib.cufilter_dwt_defaults(ctypes.byref(config), name.encode(), rank,
+        config, self.name = Config(), name.encode()  # the C API keeps the pointer
+        lib.cufilter_dwt_defaults(ctypes.byref(config), self.name, rank,
                                   c_size(shape[0]), c_size(shape[1]))
         config.device = -1
         config.type = TYPES[dtype]
@@ -275,6 +275,32 @@ class qa_dwt_pywt(unittest.TestCase):
                         e = pywt.threshold(data.astype(np.float64), value, name)
                     e = np.nan_to_num(e)
                     compare(self, [out], [e], LIMIT[dtype], f"{name} {value}")
+
+    def test_packets(self):
+        """All nodes of a level in PyWavelets' natural order."""
+        count = lib.cufilter_packets_node_count
+        count.restype = c_size
+        for shape, name, mode, levels, rank in (
+                ((2, 101), "db3", "reflect", 3, 1), ((1, 64), "haar", "symmetric", 5, 1),
+                ((3, 50), "bior2.4", "periodization", 2, 1),
+                ((33, 20), "db2", "zero", 2, 2), ((16, 16), "sym2", "periodic", 2, 2)):
+            config, handle, encoded = Config(), ctypes.c_void_p(), name.encode()
+            lib.cufilter_dwt_defaults(ctypes.byref(config), encoded, rank,
+                                      c_size(shape[0]), c_size(shape[1]))
+            config.device, config.type = -1, 1
+            config.mode, config.levels = MODES.index(mode), levels
+            check(lib.cufilter_packets_create(ctypes.byref(handle), ctypes.byref(config)))
+            rows, cols = c_size(), c_size()
+            lib.cufilter_packets_node_size(handle, ctypes.byref(rows), ctypes.byref(cols))
+            x = self.rng.standard_normal(shape)
+            nodes = np.full((1 if rank == 2 else shape[0], count(handle), rows.value,
+                             cols.value), np.nan)
+            check(lib.cufilter_packets_forward(handle, pointer(x), pointer(nodes)))
+            tree = pywt.WaveletPacket2D if rank == 2 else pywt.WaveletPacket
+            for got, data in zip(nodes, [x] if rank == 2 else x):
+                e = tree(data, ours(name), mode, maxlevel=levels).get_level(levels)
+                compare(self, list(got), [np.atleast_2d(n.data) for n in e], 1e-12, name)
+            lib.cufilter_packets_destroy(handle)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ pfb.channel_freqs and pfb.create_taps.
 wavelet_ff, squash_ff and wvps_ff are gr-wavelet's. dwt_ff, dwt2_ff, dwt_stream_{ff,cc},
 their inverses and wavelet_denoise_ff are wavelet transforms of vectors, images and
 streams; dwt, wavedec, dwt2, wavedec2 and their inverses are PyWavelets' functions of numpy
-arrays (see gnuradio.cufilter.wavelets).
+arrays, and so are swt, iswt, swt2, iswt2, WaveletPacket and WaveletPacket2D (see
+gnuradio.cufilter.wavelets and wavelet_trees).
 
 Without a GPU, or without its driver, the same blocks run on the CPU.
 """
@@ -32,7 +33,8 @@ from gnuradio.filter import optfir, window
 from .cufilter_python import *
 
 globals().pop("pfb", None)  # stock's, which would keep ours from being imported
-from . import iir, pfb, wavelets
+from . import iir, pfb, wavelet_trees, wavelets
+from .wavelet_trees import *
 from .wavelets import *
 
 # `from gnuradio.cufilter.optfir import ...` must work as it does with gnuradio.filter.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What wavelets.py builds on: transforms of arrays, and wavelets' filters. */
 #include <cufilter/dwt.h>
+#include <cufilter/dwt_stationary.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <memory>
@@ -47,6 +48,18 @@ void* checked(const py::buffer_info& array, size_t bytes, const char* name)
     return array.ptr;
 }
 
+/* Points into the bank. */
+cufilter_dwt_filters filters_of(const filter_bank& bank)
+{
+    if (bank.size() != 4)
+        throw std::invalid_argument("a filter bank has 4 filters");
+    for (const std::vector<double>& filter : bank)
+        if (filter.size() != bank[0].size())
+            throw std::invalid_argument("the 4 filters must have one length");
+    return {bank[0].size(), bank[0].data(), bank[1].data(), bank[2].data(),
+            bank[3].data()};
+}
+
 /* A transform of arrays; calls from several threads wait for each other. */
 class plan
 {
@@ -56,13 +69,7 @@ public:
     {
         cufilter_dwt_config config;
         cufilter_dwt_defaults(&config, nullptr, rank, rows, cols);
-        if (bank.size() != 4)
-            throw std::invalid_argument("a filter bank has 4 filters");
-        for (const std::vector<double>& filter : bank)
-            if (filter.size() != bank[0].size())
-                throw std::invalid_argument("the 4 filters must have one length");
-        config.filters = {bank[0].size(), bank[0].data(), bank[1].data(), bank[2].data(),
-                          bank[3].data()};
+        config.filters = filters_of(bank);
         config.device = device;
         config.type = static_cast<cufilter_dwt_type>(type);
         config.mode = static_cast<cufilter_dwt_mode>(mode);
@@ -120,6 +127,55 @@ private:
     size_t d_item, d_data_bytes, d_coef_bytes;
 };
 
+/* The stationary transform, all approximations kept. */
+class swt_plan
+{
+public:
+    swt_plan(const filter_bank& bank, int type, size_t rows, size_t cols, int levels,
+             int start_level, bool normalized, int device)
+    {
+        cufilter_swt_config config;
+        cufilter_swt_defaults(&config, nullptr, rows, cols, levels);
+        config.filters = filters_of(bank);
+        config.device = device;
+        config.type = static_cast<cufilter_dwt_type>(type);
+        config.start_level = start_level;
+        config.normalized = normalized;
+        config.keep = 1;
+        cufilter_swt* swt = nullptr;
+        check(cufilter_swt_create(&swt, &config));
+        d_swt.reset(swt);
+        d_data_bytes = rows * cols * (type == CUFILTER_DWT_F32 ? 4 : 8);
+        d_coef_bytes = cufilter_swt_band_count(swt) * d_data_bytes;
+    }
+
+    void forward(const py::buffer& data, const py::buffer& coefs)
+    {
+        const py::buffer_info in = data.request(), out = coefs.request(true);
+        const void* const from = checked(in, d_data_bytes, "data");
+        void* const to = checked(out, d_coef_bytes, "coefs");
+        py::gil_scoped_release release;
+        check(cufilter_swt_forward(d_swt.get(), from, 0, to, 0));
+    }
+
+    void inverse(const py::buffer& coefs, const py::buffer& data)
+    {
+        const py::buffer_info in = coefs.request(), out = data.request(true);
+        const void* const from = checked(in, d_coef_bytes, "coefs");
+        void* const to = checked(out, d_data_bytes, "data");
+        py::gil_scoped_release release;
+        check(cufilter_swt_inverse(d_swt.get(), from, 0, to, 0));
+    }
+
+private:
+    struct destroy {
+        void operator()(cufilter_swt* swt) const { cufilter_swt_destroy(swt); }
+    };
+
+    std::unique_ptr<cufilter_swt, destroy> d_swt;
+    size_t d_data_bytes, d_coef_bytes;
+};
+
 filter_bank filters(const std::string& name)
 {
     size_t n = 0;
@@ -162,6 +218,11 @@ void bind_dwt_plan(py::module& m)
         .def("coef_count", &plan::coef_count)
         .def("bands", &plan::bands)
         .def("device", &plan::device);
+    py::class_<swt_plan>(m, "_SwtPlan")
+        .def(py::init<const filter_bank&, int, size_t, size_t, int, int, bool, int>())
+        .def("forward", &swt_plan::forward)
+        .def("inverse", &swt_plan::inverse);
+    m.def("_swt_max_level", &cufilter_swt_max_level);
     m.def("_dwt_filters", &filters);
     m.def("_dwt_names", &names);
     m.def("_dwt_threshold", &threshold);
