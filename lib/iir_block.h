@@ -63,13 +63,16 @@ private:
 /* The settings of a block for items of vlen ITEMs. */
 template <class ITEM>
 iir_settings iir_settings_for(const std::string& block, unsigned vlen, int device,
-                              int batch_items, bool steady_start = false)
+                              int batch_items, bool steady_start = false,
+                              int n_threads = 1)
 {
     if (vlen < 1 || vlen > CUFILTER_IIR_MAX_CHANNELS)
         throw std::invalid_argument(block + ": vlen must be 1 .. " +
                                     std::to_string(CUFILTER_IIR_MAX_CHANNELS) + ", not " +
                                     std::to_string(vlen));
-    return {block,       std::is_same<ITEM, gr_complex>::value, vlen, device, batch_items,
+    return {block,       std::is_same<ITEM, gr_complex>::value,
+            vlen,        device,
+            batch_items, n_threads,
             steady_start};
 }
 

@@ -71,6 +71,7 @@ void iir_engine::open(cufilter_iir_config& config)
     config.device = d_settings.device;
     config.complex_data = d_settings.complex_data;
     config.n_channels = d_settings.vlen;
+    config.n_threads = d_settings.n_threads;
     cufilter_iir* iir = nullptr;
     check(cufilter_iir_create(&iir, &config));
     d_iir.reset(iir);
@@ -103,6 +104,11 @@ void iir_engine::set_transfer(const iir_transfer& transfer)
     check(cufilter_iir_set_transfer(d_iir.get(), transfer.b.data(),
                                     transfer.b.size() / parts, transfer.a.data(),
                                     transfer.a.size() / parts, CUFILTER_IIR_RESET));
+}
+
+void iir_engine::set_threads(int n)
+{
+    check(cufilter_iir_set_threads(d_iir.get(), n));
 }
 
 /* The state that `item` for ever would have led to. A value that is not finite counts as

@@ -20,8 +20,8 @@ struct iir_settings {
     unsigned vlen; /* values of an item, each filtered on its own */
     int device;
     int batch_items;
-    bool steady_start; /* sections only: start as if the first item had always been there
-                        */
+    int n_threads;     /* of the CPU, for long calls */
+    bool steady_start; /* sections only: start as if the first item had been for ever */
 };
 
 /* [n][6]: b0 b1 b2 a0 a1 a2 of each section. */
@@ -47,6 +47,8 @@ public:
 
     /* The filter starts anew. Complex coefficients only where it was made with them. */
     void set_transfer(const iir_transfer& transfer);
+
+    void set_threads(int n);
 
     /* The filter starts anew. */
     void reset() { d_restart = true; }

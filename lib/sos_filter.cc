@@ -2,6 +2,7 @@
 /* The blocks sos_filter_{ff,cc}. */
 #include "iir_block.h"
 #include <gnuradio/cufilter/sos_filter.h>
+#include <atomic>
 
 namespace gr {
 namespace cufilter {
@@ -16,6 +17,7 @@ public:
         : gr::sync_block(settings.block, iir_signature<ITEM>(settings),
                          iir_signature<ITEM>(settings)),
           iir_block<sos_filter<ITEM>>(settings, sos),
+          d_nthreads(settings.n_threads),
           d_sos(sos)
     {
     }
@@ -33,6 +35,13 @@ public:
         return d_sos;
     }
 
+    void set_nthreads(int n) override
+    {
+        this->engine().set_threads(n);
+        d_nthreads = n;
+    }
+    int nthreads() const override { return d_nthreads; }
+
 private:
     const char* key() const override { return "sos"; }
 
@@ -43,6 +52,7 @@ private:
         set_sos(sos, read_flag(command, "keep_state", true));
     }
 
+    std::atomic<int> d_nthreads;
     mutable std::mutex d_mutex;
     sos_matrix d_sos;
 };
@@ -59,10 +69,11 @@ constexpr const char* block_name<gr_complex> = "sos_filter_cc";
 template <class ITEM>
 typename sos_filter<ITEM>::sptr
 sos_filter<ITEM>::make(const std::vector<std::vector<double>>& sos, unsigned int vlen,
-                       bool steady_start, int device, int batch_items)
+                       bool steady_start, int nthreads, int device, int batch_items)
 {
     return gnuradio::make_block_sptr<sos_filter_impl<ITEM>>(
-        iir_settings_for<ITEM>(block_name<ITEM>, vlen, device, batch_items, steady_start),
+        iir_settings_for<ITEM>(block_name<ITEM>, vlen, device, batch_items, steady_start,
+                               nthreads),
         sos);
 }
 

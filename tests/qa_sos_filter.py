@@ -83,6 +83,19 @@ class SosFilter(TestCase):
                     expected = signal.sosfilt(sos, wide(x).reshape(n, vlen), axis=0)
                     self.assert_close(y, expected.ravel(), IIR_ACCURACY)
 
+    def test_threads(self):
+        """Long calls on several threads, also changed while items flow: the same items."""
+        sos = signal.butter(16, 0.2, output="sos")
+        x = random_items(self.rng, "c", 600011)
+        for n in (2, 3):
+            block = cufilter.sos_filter_cc(sos, nthreads=n, batch_items=len(x))
+            self.assertEqual(block.nthreads(), n)
+            self.assert_filters(run(block, x, "cc"), sos, x)
+        block = cufilter.sos_filter_cc(sos, batch_items=100000)
+        y = run_changed(block, x, 300000, lambda: block.set_nthreads(2))
+        self.assertEqual(block.nthreads(), 2)
+        self.assert_filters(y, sos, x)
+
     def test_device(self):
         for kind in KINDS:
             for vlen in (1, 3):
@@ -258,7 +271,7 @@ class SosFilter(TestCase):
                     self.assertRaises(ValueError, block.set_sos, sos)
                     self.assertEqual(block.sos(), good)
         for arguments in ({"vlen": 0}, {"vlen": 65537}, {"device": -3},
-                          {"batch_items": -1}):
+                          {"batch_items": -1}, {"nthreads": 0}, {"nthreads": 257}):
             with self.subTest(**arguments):
                 self.assertRaises(ValueError, cufilter.sos_filter_ff, good, **arguments)
         integrator = [[1, 0, 0, 1, -1, 0]]

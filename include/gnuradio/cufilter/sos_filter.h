@@ -48,6 +48,7 @@ public:
      * \param steady_start start in the state that the first item, for ever, would have
      *                     led to, instead of with zeros: no transient. No section may
      *                     have a pole at 1 then.
+     * \param nthreads     threads of long calls on the CPU, 1 to 256; a GPU ignores it
      * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
      * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
      * \param batch_items  items a call should be able to hold: the buffers on both sides
@@ -59,8 +60,8 @@ public:
      * \throws std::bad_alloc        memory of host or GPU is exhausted
      */
     static sptr make(const std::vector<std::vector<double>>& sos, unsigned int vlen = 1,
-                     bool steady_start = false, int device = CUFILTER_DEVICE_AUTO,
-                     int batch_items = 0);
+                     bool steady_start = false, int nthreads = 1,
+                     int device = CUFILTER_DEVICE_AUTO, int batch_items = 0);
 
     /*!
      * \brief New sections from the next call of work() on, from any thread.
@@ -74,6 +75,11 @@ public:
 
     /*! \brief The filter starts anew with the next call of work(), from any thread. */
     virtual void reset() = 0;
+
+    /*! \brief Threads of long calls on the CPU, from the next call on; a GPU ignores the
+     * number. */
+    virtual void set_nthreads(int n) = 0;
+    virtual int nthreads() const = 0;
 
     /*! \brief How often a state was found not finite and set to zero; the real and the
      * imaginary part of a value count apart. */

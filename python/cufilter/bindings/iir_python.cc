@@ -79,19 +79,26 @@ static void bind_sos(py::module& m, const char* name, const char* types)
         "sos: [n][6], b0 b1 b2 a0 a1 a2 of each section, as scipy.signal designs it with "
         "output=\"sos\"; 1 to 32 sections, a0 not 0.\n" DOC_VLEN
         "steady_start: start in the state that the first item, for ever, would have led "
-        "to, instead of with zeros.\n" DOC_IIR_ARGUMENTS DOC_IIR_PORT(
+        "to, instead of with zeros.\n"
+        "nthreads: threads of long calls on the CPU; a GPU ignores "
+        "it.\n" DOC_IIR_ARGUMENTS DOC_IIR_PORT(
             "keys sos (a list of f64vectors of six, or one of all rows) and keep_state",
             "set_sos");
     block_class<block> c(m, name, doc.c_str());
     c.def(py::init(&block::make), py::arg("sos"), py::arg("vlen") = 1,
-          py::arg("steady_start") = false, py::arg("device") = CUFILTER_DEVICE_AUTO,
-          py::arg("batch_items") = 0, without_gil())
+          py::arg("steady_start") = false, py::arg("nthreads") = 1,
+          py::arg("device") = CUFILTER_DEVICE_AUTO, py::arg("batch_items") = 0,
+          without_gil())
         .def("set_sos", &block::set_sos, py::arg("sos"), py::arg("keep_state") = true,
              without_gil(),
              "New sections from the next call on, from any thread. With keep_state each "
              "section's state stays if their number does; otherwise the filter starts "
              "anew.")
-        .def("sos", &block::sos, "The sections in use.");
+        .def("sos", &block::sos, "The sections in use.")
+        .def("set_nthreads", &block::set_nthreads, py::arg("n"),
+             "Sets the threads of long calls on the CPU, from the next call on; a GPU "
+             "ignores the number.")
+        .def("nthreads", &block::nthreads, "Threads of long calls on the CPU.");
     bind_common<block>(c);
 }
 
