@@ -120,7 +120,7 @@ INLINE void NAME(solve_cr)(const struct iir_section* k, const double (*u)[2], do
     for (size_t step = pairs / 2; step > 0; step /= 2)
         for (size_t j = step - 1; j < pairs; j += 2 * step)
             NAME(add_pair)
-            (v + j * row, u + 2 * step - 2, j < step ? before : v + (j - step) * row);
+    (v + j * row, u + 2 * step - 2, j < step ? before : v + (j - step) * row);
 }
 
 /* One section over a group; z1, z2 in and out. */
