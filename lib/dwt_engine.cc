@@ -3,6 +3,7 @@
 #include "dwt_engine.h"
 #include "status.h"
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace gr {
@@ -64,6 +65,15 @@ cufilter_dwt_threshold_kind dwt_threshold_kind(const std::string& name,
 {
     return static_cast<cufilter_dwt_threshold_kind>(
         place_of(name, kind_names, block + ": kind"));
+}
+
+float dwt_checked_threshold(float threshold, const std::string& block)
+{
+    if (!(threshold >= 0) || !std::isfinite(threshold))
+        throw std::invalid_argument(block +
+                                    ": threshold must be at least 0 and finite, not " +
+                                    std::to_string(threshold));
+    return threshold;
 }
 
 size_t dwt_filter_length(const std::string& wavelet, const std::string& block)

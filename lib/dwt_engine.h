@@ -63,6 +63,9 @@ cufilter_dwt_mode dwt_mode(const std::string& name, const std::string& block);
 cufilter_dwt_threshold_kind dwt_threshold_kind(const std::string& name,
                                                const std::string& block);
 
+/* The threshold; std::invalid_argument where it is negative or not finite. */
+float dwt_checked_threshold(float threshold, const std::string& block);
+
 /* Taps of a wavelet; std::invalid_argument for an unknown name. */
 size_t dwt_filter_length(const std::string& wavelet, const std::string& block);
 

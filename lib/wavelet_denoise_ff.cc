@@ -8,7 +8,6 @@
 #include <gnuradio/io_signature.h>
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <stdexcept>
 #include <vector>
 
@@ -16,15 +15,6 @@ namespace gr {
 namespace cufilter {
 
 namespace {
-
-float checked(float threshold)
-{
-    if (!(threshold >= 0) || !std::isfinite(threshold))
-        throw std::invalid_argument(
-            "wavelet_denoise_ff: threshold must be at least 0 and finite, not " +
-            std::to_string(threshold));
-    return threshold;
-}
 
 class denoise_impl final : public core_block<wavelet_denoise_ff, dwt_engine>
 {
@@ -37,11 +27,14 @@ public:
           core_block<wavelet_denoise_ff, dwt_engine>(settings.block, settings.batch_items,
                                                      1, 1, settings),
           d_kind(kind),
-          d_threshold(checked(threshold))
+          d_threshold(dwt_checked_threshold(threshold, settings.block))
     {
     }
 
-    void set_threshold(float threshold) override { d_threshold = checked(threshold); }
+    void set_threshold(float threshold) override
+    {
+        d_threshold = dwt_checked_threshold(threshold, name());
+    }
     float threshold() const override { return d_threshold; }
     int levels() const override { return engine().levels(); }
 

@@ -39,7 +39,8 @@ STOCK = {"cufilter_fft_filter_xxx": "fft_filter_xxx",
          "cufilter_sos_filter_xx": None,
          **{"cufilter_" + name: None for name in (
              "wavelet_ff", "squash_ff", "wvps_ff", "wavelet_denoise_ff", "dwt_ff",
-             "idwt_ff", "dwt2_ff", "idwt2_ff", "dwt_stream_xx", "idwt_stream_xx")}}
+             "idwt_ff", "dwt2_ff", "idwt2_ff", "dwt_stream_xx", "idwt_stream_xx",
+             "wavelet_threshold_xx")}}
 FIR = [block for block in STOCK if "_fir_" in block or "_fft_" in block]
 IIR = ["cufilter_iir_filter_xxx", "cufilter_single_pole_iir_filter_xx",
        "cufilter_sos_filter_xx"]

@@ -32,7 +32,8 @@ WAVELETS = {
 
 # Items of output 0 from 8000 samples, two levels.
 STREAMS = {"dwt_stream_ff": 2000, "dwt_stream_cc": 2000, "idwt_stream_ff": 8000,
-           "idwt_stream_cc": 8000}
+           "idwt_stream_cc": 8000, "wavelet_threshold_ff": 4000,
+           "wavelet_threshold_cc": 4000}
 
 
 class Descriptions(Grc):
@@ -55,6 +56,10 @@ class Descriptions(Grc):
                     self.assertNotEqual(self.errors(block, **{**plain, **values}), [])
 
     def test_checks_of_streams(self):
+        block = "cufilter_wavelet_threshold_xx"
+        self.assertEqual(self.errors(block, type="cc", vlen="10"), [])
+        for values in ({"threshold": "-1"}, {"vlen": "0"}, {"threshold": "'x'"}):
+            self.assertNotEqual(self.errors(block, **values), [])
         for block in ("cufilter_dwt_stream_xx", "cufilter_idwt_stream_xx"):
             self.assertEqual(self.errors(block, type="cc", wavelet="sym8"), [])
             for values in ({"levels": "0"}, {"levels": "17"}, {"wavelet": "db99"},
@@ -116,6 +121,8 @@ class Flowgraphs(Grc):
             add("blocks_head", kind + "_head", type=item, num_items="8000")
             add("blocks_null_sink", kind + "_sink", type=item, num_inputs="1",
                 bus_structure_sink="")
+            add("cufilter_wavelet_threshold_xx", "do_wavelet_threshold_" + kind, type=kind,
+                threshold="limit", kind="hard", batch_items="1000")
             for name in ("dwt_stream_", "idwt_stream_"):
                 add("cufilter_" + name + "xx", "do_" + name + kind, type=kind,
                     wavelet="db2", levels="2", batch_items="1000")
@@ -123,7 +130,11 @@ class Flowgraphs(Grc):
                             [kind + "_head", "0", "do_dwt_stream_" + kind, "0"],
                             ["do_idwt_stream_" + kind, "0", kind + "_sink", "0"]]
             connections += [["do_dwt_stream_" + kind, port, "do_idwt_stream_" + kind, port]
-                            for port in "012"]
+                            for port in "01"]
+            connections += [["do_dwt_stream_" + kind, "2",
+                             "do_wavelet_threshold_" + kind, "0"],
+                            ["do_wavelet_threshold_" + kind, "0",
+                             "do_idwt_stream_" + kind, "2"]]
 
     def test_every_block_runs(self):
         with tempfile.TemporaryDirectory() as folder:

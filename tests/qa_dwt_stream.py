@@ -181,5 +181,39 @@ class Synthesis(TestCase):
                 make("db4", 3, device=0)
 
 
+class Threshold(TestCase):
+    def run_it(self, block, x, kind, vlen=1):
+        sink, tb = SINKS[kind](vlen), gr.top_block()
+        tb.connect(SOURCES[kind](x.tolist(), False, vlen), block, sink)
+        tb.run()
+        return np.array(sink.data(), DTYPES[kind])
+
+    def test_values(self):
+        for kind, make in (("f", cufilter.wavelet_threshold_ff),
+                           ("c", cufilter.wavelet_threshold_cc)):
+            for name in ("soft", "hard", "garrote"):
+                for vlen in (1, 100):
+                    x = random_items(self.rng, kind, 1000)
+                    y = self.run_it(make(1.5, name, vlen), x, kind, vlen)
+                    np.testing.assert_array_equal(y, cufilter.threshold(x, 1.5, name))
+            self.assertEqual(np.count_nonzero(self.run_it(make(1e9), x, kind)), 0)
+
+    def test_setter(self):
+        block = cufilter.wavelet_threshold_ff(2)
+        x = random_items(self.rng, "f", 100)
+        block.set_threshold(0)
+        np.testing.assert_array_equal(self.run_it(block, x, "f"), x)
+        for bad in (-1, float("nan"), float("inf")):
+            with self.assertRaises(ValueError):
+                block.set_threshold(bad)
+        self.assertEqual(block.threshold(), 0)
+
+    def test_refused(self):
+        for arguments in ((-1,), (1, "medium"), (1, "soft", 0), (1, "soft", 1, -3),
+                          (1, "soft", 1, -1, -1)):
+            with self.assertRaises(ValueError, msg=arguments):
+                cufilter.wavelet_threshold_ff(*arguments)
+
+
 if __name__ == "__main__":
     main()

@@ -2,6 +2,7 @@
 /* Python classes of the wavelet filter banks on streams. */
 #include "block_bindings.h"
 #include <gnuradio/cufilter/dwt_stream.h>
+#include <gnuradio/cufilter/wavelet_threshold.h>
 #include <pybind11/pybind11.h>
 
 namespace py = pybind11;
@@ -32,6 +33,29 @@ static void bind_one(py::module& m, const char* name, const std::string& purpose
         .def("device", &BLOCK::device, DOC_DEVICE);
 }
 
+template <class BLOCK>
+static void bind_threshold(py::module& m, const char* name)
+{
+    py::class_<BLOCK, gr::sync_block, gr::block, gr::basic_block, std::shared_ptr<BLOCK>>(
+        m, name,
+        "Threshold of coefficients, for what lies between dwt_stream and idwt_stream. On "
+        "the CPU.\n\n"
+        "    soft     x max(0, 1 - t/|x|)\n"
+        "    hard     x where |x| >= t, else 0\n"
+        "    garrote  x max(0, 1 - t^2/x^2)\n\n"
+        "threshold: t, 0 and up.\nkind: soft, hard or garrote.\n"
+        "vlen: items are vectors of so many coefficients.\n\n"
+        "Message port cmd: a dictionary with the key threshold, or the pair (threshold . "
+        "number), does what set_threshold() does.")
+        .def(py::init(&BLOCK::make), py::arg("threshold"), py::arg("kind") = "soft",
+             py::arg("vlen") = 1, py::arg("device") = CUFILTER_DEVICE_AUTO,
+             py::arg("batch_items") = 0, without_gil())
+        .def("set_threshold", &BLOCK::set_threshold, py::arg("threshold"),
+             "A new threshold from the next call on, from any thread.")
+        .def("threshold", &BLOCK::threshold, "The threshold in use.")
+        .def("device", &BLOCK::device, DOC_DEVICE);
+}
+
 void bind_dwt_stream(py::module& m)
 {
     const std::string forth =
@@ -49,4 +73,6 @@ void bind_dwt_stream(py::module& m)
     bind_one<dwt_stream_cc>(m, "dwt_stream_cc", forth);
     bind_one<idwt_stream_ff>(m, "idwt_stream_ff", back);
     bind_one<idwt_stream_cc>(m, "idwt_stream_cc", back);
+    bind_threshold<wavelet_threshold_ff>(m, "wavelet_threshold_ff");
+    bind_threshold<wavelet_threshold_cc>(m, "wavelet_threshold_cc");
 }
