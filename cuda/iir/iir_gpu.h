@@ -90,13 +90,15 @@ int iir_columns_describe(const struct iir_columns* columns, char* text, size_t s
 
 /* One launch, in which a tile learns its start state from the tiles before it: no
  * assumption on the poles. PH and CYCLIC look back once a section, with two forms of the
- * zero-state pass; CASCADE once for all sections, at most IIR_LOOKBACK_CASCADE_SECTIONS.
- * AUTO takes the fastest. */
+ * zero-state pass; CASCADE once for all sections, at most IIR_LOOKBACK_CASCADE_SECTIONS;
+ * TILES once for 8 sections, on the tensor cores, and takes a width of 1 or 2. AUTO takes
+ * the fastest. */
 enum iir_lookback_form {
     IIR_LOOKBACK_AUTO,
     IIR_LOOKBACK_PH,
     IIR_LOOKBACK_CYCLIC,
-    IIR_LOOKBACK_CASCADE
+    IIR_LOOKBACK_CASCADE,
+    IIR_LOOKBACK_TILES
 };
 #define IIR_LOOKBACK_CASCADE_SECTIONS ((size_t)4)
 struct iir_lookback;

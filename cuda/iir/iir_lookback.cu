@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lookback's host side: tables, workspace, launches. */
 #include "iir_lookback.h"
+#include "iir_tile.h"
 
 #include <algorithm>
 #include <cfloat>
@@ -95,20 +96,53 @@ enum cufilter_status fill_tables(struct iir_lookback* l,
     return CUFILTER_OK;
 }
 
+enum iir_lookback_form fastest(size_t n_sections, size_t width)
+{
+    if (width <= 2 && n_sections > 2)
+        return IIR_LOOKBACK_TILES;
+    return n_sections <= IIR_LOOKBACK_CASCADE_SECTIONS ? IIR_LOOKBACK_CASCADE
+                                                       : IIR_LOOKBACK_PH;
+}
+
 void choose_kind(struct iir_lookback* l, enum iir_lookback_form form)
 {
-    if (form == IIR_LOOKBACK_AUTO)
-        form = l->n_sections <= IIR_LOOKBACK_CASCADE_SECTIONS ? IIR_LOOKBACK_CASCADE
-                                                              : IIR_LOOKBACK_PH;
+    const int n = (int)l->n_sections;
     l->form = form;
-    l->kind = form == IIR_LOOKBACK_CASCADE  ? &cascade_kernels(l->n_sections)
-              : form == IIR_LOOKBACK_CYCLIC ? &sections_cyclic
-                                            : &sections_ph;
+    l->chains = n;
+    l->chain_states = 2;
+    if (form == IIR_LOOKBACK_CASCADE) {
+        l->kind = &cascade_kernels(l->n_sections);
+        l->chains = 1;
+        l->chain_states = 2 * n;
+    } else if (form == IIR_LOOKBACK_TILES) {
+        l->kind = &tile_kernels;
+        l->chains = iir_tile_groups(l->n_sections);
+        l->chain_states = iir_tile_states(l->n_sections);
+    } else {
+        l->kind = form == IIR_LOOKBACK_CYCLIC ? &sections_cyclic : &sections_ph;
+    }
     l->columns = l->width <= 2 ? (int)l->width : 4;
     l->strips = (int)((l->width + (size_t)l->columns - 1) / (size_t)l->columns);
     l->tile_items = l->kind->warps / l->columns * 32 * l->kind->samples;
-    l->chains = form == IIR_LOOKBACK_CASCADE ? 1 : (int)l->n_sections;
-    l->chain_states = form == IIR_LOOKBACK_CASCADE ? 2 * (int)l->n_sections : 2;
+}
+
+enum cufilter_status check_form(enum iir_lookback_form form, const struct iir_spec* spec,
+                                size_t n_sections)
+{
+    const char* const where = "iir_lookback_make";
+    if (spec->complex_sections)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "%s: complex coefficients are not supported by the lookback",
+                             where);
+    if (form == IIR_LOOKBACK_CASCADE && n_sections > IIR_LOOKBACK_CASCADE_SECTIONS)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "%s: the cascade form takes at most %zu sections, not %zu",
+                             where, IIR_LOOKBACK_CASCADE_SECTIONS, n_sections);
+    if (form == IIR_LOOKBACK_TILES && spec->width > 2)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "%s: the tiles form takes 1 or 2 columns, not %zu", where,
+                             spec->width);
+    return CUFILTER_OK;
 }
 
 } // namespace
@@ -119,15 +153,9 @@ enum cufilter_status iir_lookback_make(struct iir_lookback** out,
                                        enum iir_lookback_form form)
 {
     *out = nullptr;
-    if (form == IIR_LOOKBACK_CASCADE && sections->n > IIR_LOOKBACK_CASCADE_SECTIONS)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: one lookback for all sections takes at most %zu "
-                             "sections, not %zu",
-                             __func__, IIR_LOOKBACK_CASCADE_SECTIONS, sections->n);
-    if (spec->complex_sections)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: complex coefficients are not supported by the lookback",
-                             __func__);
+    if (form == IIR_LOOKBACK_AUTO)
+        form = fastest(sections->n, spec->width);
+    CUFILTER_TRY(check_form(form, spec, sections->n));
     CUFILTER_TRY(cufilter_device_use(spec->device));
     struct iir_lookback* const l = new (std::nothrow) iir_lookback();
     if (!l)
@@ -183,7 +211,7 @@ size_t state_bytes(const struct iir_lookback* l)
 size_t slots_for(const struct iir_lookback* l, size_t tiles)
 {
     const size_t groups = tiles / fan + 1, supers = groups / fan + 2;
-    return (tiles + groups + supers) * (size_t)l->chains * l->chain_states * l->width;
+    return (tiles + 2 * groups + supers) * (size_t)l->chains * l->chain_states * l->width;
 }
 
 void describe_tiles(const struct iir_lookback* l, const struct iir_launch* launch,
@@ -197,7 +225,8 @@ void describe_tiles(const struct iir_lookback* l, const struct iir_launch* launc
     j->tickets = (unsigned long long*)base;
     j->tile_slots = (slot*)(base + header_bytes + 2 * state_bytes(l));
     j->group_slots = j->tile_slots + tiles * unit;
-    j->super_slots = j->group_slots + (size_t)j->groups * unit;
+    j->start_slots = j->group_slots + (size_t)j->groups * unit;
+    j->super_slots = j->start_slots + (size_t)j->groups * unit;
 }
 
 } // namespace
@@ -238,10 +267,9 @@ enum cufilter_status iir_lookback_launch(const struct iir_lookback* l,
 
 int iir_lookback_describe(const struct iir_lookback* l, char* text, size_t size)
 {
-    const char* const form = l->form == IIR_LOOKBACK_CASCADE  ? "one for the cascade"
-                             : l->form == IIR_LOOKBACK_CYCLIC ? "one a section, cyclic "
-                                                                "reduction"
-                                                              : "one a section, PH";
-    return std::snprintf(text, size, "lookback (%s), tiles of %d items", form,
+    const char* const forms[] = {"", "one a section, PH",
+                                 "one a section, cyclic reduction", "one for the cascade",
+                                 "one for 8 sections"};
+    return std::snprintf(text, size, "lookback (%s), tiles of %d items", forms[l->form],
                          l->tile_items);
 }

@@ -8,11 +8,13 @@
  *
  * Tiles come in groups of 31, groups in super-groups of 31. A tile publishes t; the last
  * tile of a group publishes the group's t, made of those of its tiles; the last tile of a
- * super-group publishes the true state at its end. So each tile finds its start state in
- * one state, up to 30 groups and up to 30 tiles, which the lanes of a warp fetch side by
- * side and add up, weighted, always in the same order: no result depends on who came
- * first. Everything a tile waits for comes from tiles with earlier tickets, which run
- * already or have run: one free block on the GPU is enough to get ahead.
+ * super-group publishes the true state at its end. From one such state and up to 30
+ * groups' t the first tile of a group makes the true state at its start and publishes it,
+ * and from that and up to 30 tiles' t each tile makes its own. The lanes of a warp fetch
+ * the t's side by side and add them up, weighted, always in the same order: no result
+ * depends on who came first. Everything a tile waits for comes from tiles with earlier
+ * tickets, which run already or have run: one free block on the GPU is enough to get
+ * ahead.
  *
  * A value and its tag travel as one 16-byte access, so that no fence is needed. The tag
  * says which launch wrote it and whether all before it is to be forgotten: a tile whose t
@@ -81,14 +83,16 @@ add_power(const states<N>& a, const powers<N>* __restrict__ m, int k, const stat
     return r;
 }
 
-/* The sum over the last LANES lanes of M^(31 - lane) times each lane's states, in every
- * lane. */
+/* The sum over the last `used` lanes, at most LANES, of M^(31 - lane) times each lane's
+ * states, in every lane. */
 template <int N, int LANES = 32>
 __device__ __forceinline__ states<N> fold(const powers<N>* __restrict__ m,
-                                          const states<N>& z)
+                                          const states<N>& z, int used)
 {
     const int lane = threadIdx.x & 31;
-    states<N> r = add_power<N>(no_states<N>(), m, 31 - lane, z);
+    states<N> r = no_states<N>();
+    if (lane >= 32 - used)
+        r = add_power<N>(r, m, 31 - lane, z);
 #pragma unroll
     for (int i = 0; i < 2 * N; ++i) {
 #pragma unroll
@@ -100,20 +104,20 @@ __device__ __forceinline__ states<N> fold(const powers<N>* __restrict__ m,
     return r;
 }
 
-/* Of a tile: the states that `count` of its warps leave, and what is before them, folded.
- */
+/* Of a tile: the states that `count` of its warps leave, `stride` apart, and what is
+ * before them, folded. */
 template <int N, int LANES>
-__device__ __forceinline__ states<N> fold_warps(const states<N>* ends, int count,
-                                                const states<N>& before,
+__device__ __forceinline__ states<N> fold_warps(const states<N>* ends, int stride,
+                                                int count, const states<N>& before,
                                                 const powers<N>* __restrict__ m)
 {
     const int chunk = (int)(threadIdx.x & 31) - (32 - count);
     states<N> z = no_states<N>();
     if (chunk >= 0)
-        z = ends[chunk];
+        z = ends[chunk * stride];
     else if (chunk == -1)
         z = before;
-    return fold<N, LANES>(m, z);
+    return fold<N, LANES>(m, z, count + 1);
 }
 
 template <int N>
@@ -158,10 +162,12 @@ template <int N>
 struct chain {
     slot* tiles;  /* [tiles][2 N] */
     slot* groups; /* [groups][2 N] */
+    slot* starts; /* [groups][2 N]: at the start of each */
     slot* supers; /* [supers][2 N]: at the start of each; the first is not used */
     uint64_t tag; /* of this launch, even */
-    const double* state_in; /* [2 N], `pitch` apart */
+    const double* state_in; /* `pitch` apart, [states_in]; those beyond are 0 */
     size_t pitch;
+    int states_in;
 };
 
 template <int N>
@@ -213,7 +219,7 @@ __device__ __forceinline__ states<N> fold_entries(const slot* entries, int end, 
     if (resets && lane < 31 - __clz(resets))
         z = no_states<N>();
     *reset = resets != 0;
-    return fold<N>(m, z);
+    return fold<N>(m, z, count);
 }
 
 /* Publishes the t of tile `g`; makes it zero and returns true where it is not finite. */
@@ -256,29 +262,40 @@ look_at_tiles(const chain<N>& c, int g, const states<N>& own, bool own_reset,
                    own_reset ? own : add_power<N>(own, m_tile, 1, tiles));
 }
 
-/* Finds the state at the group's start, from zero where it is not finite; m_group are
- * powers of a group's M. */
+/* Finds the state at the group's start, from zero where it is not finite; the group's
+ * first tile makes it of the groups before and publishes it, the others wait for that:
+ * so no place is read by more than 31 tiles. m_group are powers of a group's M. */
 template <int N>
 __device__ __forceinline__ void look_at_groups(const chain<N>& c, int g,
                                                const powers<N>* __restrict__ m_group,
                                                found<N>* to)
 {
     const int group = g / fan, i = group % fan, super = group / fan;
+    slot* const at = c.starts + (ptrdiff_t)2 * N * group;
     bool reset;
-    states<N> start = fold_entries<N>(c.groups, group, i, c.tag, m_group, &reset);
-    states<N> first = no_states<N>();
-    if (super == 0) {
-#pragma unroll
-        for (int k = 0; k < 2 * N; ++k)
-            first.v[k] = c.state_in[(size_t)k * c.pitch];
+    states<N> start = no_states<N>();
+    if (g % fan != 0) {
+        start = await<N>(at, true, c.tag, &reset);
     } else {
-        bool never;
-        first = await<N>(c.supers + (ptrdiff_t)2 * N * super, true, c.tag, &never);
+        states<N> first = no_states<N>();
+        start = fold_entries<N>(c.groups, group, i, c.tag, m_group, &reset);
+        if (super != 0) {
+            bool never;
+            first = await<N>(c.supers + (ptrdiff_t)2 * N * super, true, c.tag, &never);
+        } else {
+#pragma unroll
+            for (int k = 0; k < 2 * N; ++k)
+                if (k < c.states_in)
+                    first.v[k] = c.state_in[(size_t)k * c.pitch];
+        }
+        if (!reset)
+            start = add_power<N>(start, m_group, i, first);
+        if (!finite<N>(start))
+            start = no_states<N>();
+        publish<N>(at, c.tag, start);
     }
-    if (!reset)
-        start = add_power<N>(start, m_group, i, first);
     if ((threadIdx.x & 31) == 0)
-        to->group = finite<N>(start) ? start : no_states<N>();
+        to->group = start;
 }
 
 /* The start state of tile `g`. */

@@ -21,6 +21,7 @@ struct job {
     unsigned long long* tickets;
     slot* tile_slots;  /* [sections or 1][width][tiles][states] */
     slot* group_slots; /* [..][width][groups][states] */
+    slot* start_slots; /* the same */
     slot* super_slots; /* [..][width][supers + 1][states] */
     int groups, supers;
     const void* tables;
@@ -61,7 +62,7 @@ struct kernels {
     cudaError_t (*launch)(const job& j, const void* host, cudaStream_t stream);
 };
 
-extern const kernels sections_ph, sections_cyclic;
+extern const kernels sections_ph, sections_cyclic, tile_kernels;
 /* For 1 .. IIR_LOOKBACK_CASCADE_SECTIONS sections. */
 const kernels& cascade_kernels(size_t n_sections);
 

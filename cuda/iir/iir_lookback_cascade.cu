@@ -118,10 +118,12 @@ __device__ __forceinline__ chain<N> chain_of(const job& j, size_t column, uint64
     chain<N> c;
     c.tiles = j.tile_slots + column * j.tiles * 2 * N;
     c.groups = j.group_slots + column * j.groups * 2 * N;
+    c.starts = j.start_slots + column * j.groups * 2 * N;
     c.supers = j.super_slots + column * (j.supers + 1) * 2 * N;
     c.tag = tag;
     c.state_in = j.state_in + column;
     c.pitch = j.width;
+    c.states_in = 2 * N;
     return c;
 }
 
@@ -166,7 +168,7 @@ __global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
     states<N> own;
     bool tile_bad = false, end_bad = false;
     if (busy && chunk == 0) {
-        own = fold_warps<N, warps>(ends, chunks, no_states<N>(), &m->warp);
+        own = fold_warps<N, warps>(ends, 1, chunks, no_states<N>(), &m->warp);
         tile_bad = publish_tile<N>(c, tile, &own);
         look_at_tiles<N>(c, tile, own, tile_bad, &m->tile, &sm.before[column]);
     }
@@ -179,7 +181,7 @@ __global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
         if (chunk == 0)
             publish_super<N>(c, tile, own, tile_bad, start, &m->tile);
         z = add_power<N>(z, &m->lane, lane,
-                         fold_warps<N, warps>(ends, chunk, start, &m->warp));
+                         fold_warps<N, warps>(ends, 1, chunk, start, &m->warp));
         /* Items of this lane before the end of the launch, where that is in it. */
         const int left = p.items - (chunk * 32 + lane) * V;
         if (tile == j.tiles - 1 && left >= 1 && left <= V)

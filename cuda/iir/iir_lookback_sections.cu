@@ -153,10 +153,12 @@ __device__ __forceinline__ chain<1> chain_of(const job& j, int section, size_t c
     chain<1> c;
     c.tiles = j.tile_slots + at * j.tiles * 2;
     c.groups = j.group_slots + at * j.groups * 2;
+    c.starts = j.start_slots + at * j.groups * 2;
     c.supers = j.super_slots + at * (j.supers + 1) * 2;
     c.tag = tag;
     c.state_in = j.state_in + (size_t)2 * section * j.width + column;
     c.pitch = j.width;
+    c.states_in = 2;
     return c;
 }
 
@@ -211,7 +213,7 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
         states<1> own;
         bool own_reset = false;
         if (busy && chunk == 0) {
-            own = fold_warps<1, warps>(ends, chunks, no_states<1>(), &t->m.warp);
+            own = fold_warps<1, warps>(ends, 1, chunks, no_states<1>(), &t->m.warp);
             own_reset = publish_tile<1>(c, tile, &own);
             tile_bad = tile_bad || own_reset;
         }
@@ -228,7 +230,7 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
         if (chunk == 0)
             publish_super<1>(c, tile, own, own_reset, start, &t->m.tile);
         e = add_power<1>(e, &t->m.lane, lane,
-                         fold_warps<1, warps>(ends, chunk, start, &t->m.warp));
+                         fold_warps<1, warps>(ends, 1, chunk, start, &t->m.warp));
         if (last)
             end_bad = !leave_state(j, t, section, first_column + column, sm.tail[column],
                                    left, e, end_bad);
