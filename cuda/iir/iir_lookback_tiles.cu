@@ -85,10 +85,11 @@ __device__ __forceinline__ void run_blocks(int count, typename tile::state& u,
                                            double* carry)
 {
     double a[8], y[8];
+    float unused = 0;
     for (int b = 0; b < tile::blocks; ++b) {
         if (count >= 0 && count < tile::rows * tile::blocks && count % tile::blocks == b)
             tile::put_carry(carry, u, count / tile::blocks);
-        source.get(b, a);
+        source.get(b, a, unused);
         tile::block(t, a, u, y);
         source.put(b, y);
     }
@@ -166,31 +167,22 @@ __global__ void __launch_bounds__(32 * warps, MANY ? 3 : 4)
     float* const x = sm.x[warp];
     double* const carry = sm.carry[warp];
     if (count > 0)
-        tile::request(s, first, 0, first + count, x);
+        tile::request(s, first, first + count, x);
     commit_copies();
     wait_copies<0>();
     __syncwarp();
-    const bool good = count > 0 && tile::finite(x);
-
-    bool bad = false;
-    typename std::conditional<MANY, typename tile::in_registers,
-                              typename tile::in_shared>::type source;
-    if constexpr (MANY) {
-        source.load(x);
-    } else {
+    typename std::conditional<MANY, typename tile::own_samples,
+                              typename tile::shared_samples>::type source;
+    bool good = count > 0, bad = false;
+    if constexpr (MANY)
+        good = source.load(x) && good;
+    else
         source.x = x;
-    }
     for (int group = 0; group < (MANY ? s.groups : 1); ++group) {
         const double2* const table = s.tables + group * 32 * tile::planes;
         double* const group_carry = carry + group * parts * STATES;
-        typename tile::state u{};
-        if (count > 0) {
-            double a[8];
-            for (int b = 0; b < tile::blocks; ++b) {
-                source.get(b, a);
-                tile::rise_of(u, table, a, b);
-            }
-        }
+        typename tile::state u;
+        good = tile::rise(table, source, u) && good;
         leave_end<tile>(u, table, sm.zero, (double*)&sm.ends[group & 1][warp][0]);
         bad |= find_start<STATES, COMPLEX, MANY>(j, sm, group, number, tag, m + group,
                                                  group_carry);
@@ -214,7 +206,7 @@ __global__ void __launch_bounds__(32 * warps, MANY ? 3 : 4)
                                   carry, false);
     __syncwarp();
     if (good)
-        tile::store(s, first, x);
+        tile::store(s, first, first, first + count, x);
     int found = bad && number != j.tiles - 1;
     if (ends_here) {
         found = iir_tend<STATES, COMPLEX, MANY>(carry, s.groups);
