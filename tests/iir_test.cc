@@ -808,7 +808,8 @@ public:
             require(z == 0, "the state ends at zero");
         /* A tail that stays where floats lose their normal form. */
         filter tail(cascade{{1e-38, 0, 0, 1, -0.999999, 0}});
-        runner::expect_at_most(time(tail, x) / time(loud, x), 1.5, "tiny outputs");
+        filter plain(cascade{{1, 0, 0, 1, -0.999999, 0}});
+        runner::expect_at_most(time(tail, x) / time(plain, x), 1.5, "tiny outputs");
     }
 
     void scale()

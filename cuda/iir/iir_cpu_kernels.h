@@ -262,10 +262,11 @@ static void NAME(ring)(const struct iir_cpu_plan* plan, double* z, double x, siz
 {
     ROWS(v, TILE);
     for (size_t from = 0; from < n; from += TILE) {
-        memset(v, 0, sizeof v);
+        const size_t count = n - from < TILE ? n - from : TILE;
+        memset(v, 0, count * LANES * sizeof *v);
         for (size_t l = 0; l < LANES && from == 0; l += plan->parts)
             v[l] = x;
-        run(plan, v, n - from < TILE ? n - from : TILE, z);
+        run(plan, v, count, z);
     }
 }
 
@@ -512,23 +513,27 @@ INLINE void NAME(add_all)(double* sum, const double* impulse, size_t row, const 
     (sum + k * LANES, impulse + parts * k, row, v, n, 2, complex_sections);
 }
 
-/* The state that each block leaves when it starts from zero. */
-INLINE void NAME(ends_from_zero)(const struct iir_cpu_plan* plan, double* ends,
-                                 const float* x, size_t L, size_t pitch)
+/* The state that each block leaves when it starts from zero. Rows of the items that it
+ * looks at stay in `kept`, L rows, unless that is NULL; returns the first of these. */
+INLINE size_t NAME(ends_from_zero)(const struct iir_cpu_plan* plan, double* ends,
+                                   const float* x, size_t L, size_t pitch, double* kept)
 {
     const size_t row = plan->row, rows = 2 * plan->scaled.n, parts = plan->parts;
     const size_t tile = L < TILE ? L : TILE;
     const size_t reach = (plan->reach + tile - 1) / tile * tile;
-    ROWS(v, TILE);
+    const size_t first = reach < L ? L - reach : 0;
+    ROWS(buffer, TILE);
     memset(ends, 0, rows * LANES * sizeof *ends);
-    for (size_t from = reach < L ? L - reach : 0; from < L; from += tile) {
+    for (size_t from = first; from < L; from += tile) {
         const double* const impulse = plan->impulse + (L - 1 - from) * row;
+        double* const v = kept ? kept + from * LANES : buffer;
         NAME(load_blocks)(plan, v, x + from * pitch, tile, L, pitch);
         if (parts == 2)
             NAME(add_all)(ends, impulse, row, v, tile, rows, true);
         else
             NAME(add_all)(ends, impulse, row, v, tile, rows, false);
     }
+    return first;
 }
 
 /* From `ends` to the state at each block's start, and `now` to the state at the last
@@ -537,14 +542,14 @@ INLINE void NAME(ends_from_zero)(const struct iir_cpu_plan* plan, double* ends,
 INLINE unsigned NAME(chain)(const struct iir_cpu_plan* plan, const double* power,
                             double* ends, double* now)
 {
-    const size_t parts = plan->parts, n = 2 * plan->scaled.n * parts;
+    const size_t parts = plan->parts, n = 2 * plan->scaled.n * parts, pair = parts - 1;
     const size_t row = plan->power_row;
     double next[STATE] __attribute__((aligned(64)));
     unsigned bad = 0;
     for (size_t l = 0; l < LANES / parts; ++l) {
         memset(next, 0, row * sizeof *next);
         for (size_t r = 0; r < n; ++r)
-            next[r] = ends[r / parts * LANES + l * parts + r % parts];
+            next[r] = ends[LANE_OF(r, l, pair)];
         for (size_t v = 0; v < row; v += LANES) {
             vec even[H], odd[H];
 #pragma GCC unroll 8
@@ -567,7 +572,7 @@ INLINE unsigned NAME(chain)(const struct iir_cpu_plan* plan, const double* power
         const bool finite = all_finite(next, n);
         bad |= finite ? 0u : 1u << l;
         for (size_t r = 0; r < n; ++r) {
-            ends[r / parts * LANES + l * parts + r % parts] = now[r];
+            ends[LANE_OF(r, l, pair)] = now[r];
             now[r] = finite ? next[r] : 0;
         }
     }
@@ -579,16 +584,19 @@ INLINE size_t NAME(blocks)(const struct iir_cpu_plan* plan, const float* x, floa
                            size_t size, size_t pitch, double* column)
 {
     const size_t L = iir_block_sizes[size], tile = L < TILE ? L : TILE;
-    const size_t parts = plan->parts, n = 2 * plan->scaled.n * parts;
+    const size_t parts = plan->parts, n = 2 * plan->scaled.n * parts, pair = parts - 1;
     double end[STATE];
     ROWS(state, STATE_ROWS);
-    ROWS(v, TILE);
+    ROWS(rows, KEPT);
     size_t recoveries = 0;
     memcpy(end, column, n * sizeof *end);
-    NAME(ends_from_zero)(plan, state, x, L, pitch);
+    const size_t kept =
+        NAME(ends_from_zero)(plan, state, x, L, pitch, L <= KEPT ? rows : NULL);
     unsigned bad = NAME(chain)(plan, plan->power[size], state, end);
     for (size_t i = 0; i < L; i += tile) {
-        NAME(load_blocks)(plan, v, x + i * pitch, tile, L, pitch);
+        double* const v = L <= KEPT ? rows + i * LANES : rows;
+        if (L > KEPT || i < kept)
+            NAME(load_blocks)(plan, v, x + i * pitch, tile, L, pitch);
         run(plan, v, tile, state);
         NAME(store_blocks)
         (plan, v, plan->scale[plan->scaled.n - 1], y + i * pitch, tile, L, pitch);
@@ -596,7 +604,7 @@ INLINE size_t NAME(blocks)(const struct iir_cpu_plan* plan, const float* x, floa
     /* What lay before the reach shows only now. */
     for (size_t l = 0; l < LANES / parts; ++l) {
         for (size_t r = 0; r < n; ++r)
-            column[r] = state[r / parts * LANES + l * parts + r % parts];
+            column[r] = state[LANE_OF(r, l, pair)];
         bad |= all_finite(column, n) ? 0u : 1u << l;
         recoveries += bad >> l & 1;
     }
@@ -630,7 +638,7 @@ static void NAME(skim)(const struct iir_cpu_plan* plan, const float* x, size_t u
     ROWS(ends, STATE_ROWS);
     for (size_t u = 0; u < units; ++u) {
         if (x)
-            NAME(ends_from_zero)(plan, ends, x + u * unit * pitch, L, pitch);
+            NAME(ends_from_zero)(plan, ends, x + u * unit * pitch, L, pitch, NULL);
         else
             memset(ends, 0, sizeof ends);
         NAME(chain)(plan, plan->power[size], ends, column);

@@ -8,9 +8,12 @@
 
 #define LANES IIR_LANES
 #define TILE 64
+#define KEPT 512 /* rows that stay in the caches */
 #define STATE_ROWS (2 * CUFILTER_IIR_MAX_SECTIONS)
 #define STATE (2 * STATE_ROWS) /* doubles of one column's, complex sections' too */
 #define ROWS(name, n) double name[(n)*LANES] __attribute__((aligned(64)))
+/* Where double r of block l's state lies in lanes; `pair` is parts - 1. */
+#define LANE_OF(r, l, pair) (((r) >> (pair)) * LANES + ((l) << (pair)) + ((r) & (pair)))
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE bool all_finite(const double* z, size_t n)
