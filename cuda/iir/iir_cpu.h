@@ -12,7 +12,7 @@ struct iir_cpu {
     int n_threads;
     struct iir_pool* pool; /* made when first needed */
     double* z;             /* [n sections][2][width] */
-    uint64_t recoveries;
+    _Atomic uint64_t recoveries;
 };
 
 /* `columns` neighbours of a stream with `pitch` values an item; returns recoveries. */

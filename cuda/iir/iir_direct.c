@@ -29,7 +29,7 @@ struct direct {
     double* state; /* as get_state() gives it */
     double* work;
     size_t n_work;
-    uint64_t recoveries;
+    _Atomic uint64_t recoveries;
 };
 
 /* ------------------------------------------------------------------ plan */
