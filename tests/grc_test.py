@@ -215,7 +215,7 @@ class Flowgraphs(Grc):
                                       "state": "enabled"}})
 
         add("variable", "gain", value="2")
-        add("variable", "variable_taps", value="[2.5, 1, 0.5]")
+        add("variable", "variable_taps", value="[2.5, 1.0, 0.5]")
         if language == "python":
             add("blocks_message_strobe", "strobe", period="100",
                 msg='pmt.cons(pmt.intern("taps"), pmt.init_f32vector(1, [1]))')

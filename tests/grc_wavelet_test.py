@@ -20,16 +20,16 @@ WAVELETS = {
                    ({"size": "63"}, {"size": "0"}, {"order": "5"})),
     "squash_ff": ({"igrid": "grid", "ogrid": "[0.5, 2]"}, 4, 2, ({"igrid": "[1]"},)),
     "wvps_ff": ({"ilen": "100"}, 100, 7, ({"ilen": "1"},)),
-    "wavelet_denoise_ff": ({"size": "100", "wavelet": "name", "levels": "2",
+    "wavelet_denoise_ff": ({"size": "100", "wavelet": "which", "levels": "2",
                             "kind": "garrote", "threshold": "limit"}, 100, 100,
                            ({"threshold": "-1"}, {"levels": "65"}, {"wavelet": "db99"})),
     "dwt_ff": ({"size": "100", "wavelet": "db2", "mode": "zero", "levels": "2"}, 100,
                105, ({"size": "0"}, {"wavelet": "db99"}, {"levels": "65"})),
     "idwt_ff": ({"size": "100", "wavelet": "db2", "mode": "zero", "levels": "2"}, 105,
                 100, ({"size": "0"}, {"wavelet": "db99"}, {"levels": "-2"})),
-    "dwt2_ff": ({"rows": "10", "cols": "8", "wavelet": "name", "mode": "periodization",
+    "dwt2_ff": ({"rows": "10", "cols": "8", "wavelet": "which", "mode": "periodization",
                  "levels": "1"}, 80, 80, ({"rows": "0"}, {"cols": "0"})),
-    "idwt2_ff": ({"rows": "10", "cols": "8", "wavelet": "name", "mode": "periodization",
+    "idwt2_ff": ({"rows": "10", "cols": "8", "wavelet": "which", "mode": "periodization",
                   "levels": "1"}, 80, 80, ({"rows": "0"}, {"wavelet": "sym"})),
 }
 
@@ -82,12 +82,12 @@ class Flowgraphs(Grc):
 
         add("variable", "grid", value="[0.0, 1.0, 2.0, 4.0]")
         if language == "python":
-            add("variable", "name", value="'bior3.3'")
+            add("variable", "which", value="'bior3.3'")
         add("variable", "limit", value="2.5")
         for block, (parameters, n_in, n_out, _) in WAVELETS.items():
             # Variables that are strings: GRC's C++ has them in single quotes.
             literals = ({"wavelet": "bior3.3"} if language == "cpp" and
-                        parameters.get("wavelet") == "name" else {})
+                        parameters.get("wavelet") == "which" else {})
             add("blocks_null_source", block + "_source", type="float", num_outputs="1",
                 vlen=str(n_in), bus_structure_source="")
             add("blocks_head", block + "_head", type="float", vlen=str(n_in),
