@@ -90,7 +90,7 @@ static bool scale_sections(struct iir_cpu_plan* plan)
 {
     const size_t n = plan->sections.n;
     double product = 1;
-    bool unit = plan->parts == 1;
+    bool unit = plan->mix == 1;
     for (size_t i = 0; i < n; ++i) {
         product *= plan->sections.s[i].b0;
         plan->scale[i] = product;
@@ -167,14 +167,14 @@ static void choose_form(struct iir_cpu_plan* plan, bool unit)
  * largest. */
 static void ring_impulse(struct iir_cpu_plan* plan)
 {
-    const size_t parts = plan->parts;
+    const size_t mix = plan->mix;
     double z[2 * CUFILTER_IIR_MAX_SECTIONS * IIR_LANES]
         __attribute__((aligned(64))) = {0};
     double peak[4 * CUFILTER_IIR_MAX_SECTIONS] = {0};
     for (size_t j = 0; j < IIR_LONGEST_BLOCK; ++j) {
         iir_cpu_kernels()->ring(plan, z, j == 0 ? 1 : 0, 1);
         for (size_t r = 0; r < plan->row; ++r) {
-            const double value = z[r / parts * IIR_LANES + r % parts];
+            const double value = z[r / mix * IIR_LANES + r % mix];
             plan->impulse[j * plan->row + r] = value;
             if (isfinite(value)) /* poles outside the circle leave the range */
                 peak[r] = fmax(peak[r], fabs(value));
@@ -205,12 +205,12 @@ static size_t memory_of(const struct iir_cpu_plan* plan)
 /* A^L for each block size: units of the state in as many lanes as there are. */
 static void ring_states(struct iir_cpu_plan* plan)
 {
-    const size_t parts = plan->parts, at_once = IIR_LANES / parts;
+    const size_t mix = plan->mix, at_once = IIR_LANES / mix;
     for (size_t k = 0; k < plan->row; k += at_once) {
         double z[2 * CUFILTER_IIR_MAX_SECTIONS * IIR_LANES]
             __attribute__((aligned(64))) = {0};
         for (size_t l = 0; l < at_once && k + l < plan->row; ++l)
-            z[(k + l) / parts * IIR_LANES + l * parts + (k + l) % parts] = 1;
+            z[(k + l) / mix * IIR_LANES + l * mix + (k + l) % mix] = 1;
         for (size_t i = 0, at = 0; i < IIR_BLOCK_SIZES; ++i) {
             const size_t L = iir_block_sizes[i];
             iir_cpu_kernels()->ring(plan, z, 0, L - at);
@@ -218,7 +218,7 @@ static void ring_states(struct iir_cpu_plan* plan)
             for (size_t r = 0; r < plan->row; ++r)
                 for (size_t l = 0; l < at_once && k + l < plan->row; ++l)
                     plan->power[i][(k + l) * plan->power_row + r] =
-                        z[r / parts * IIR_LANES + l * parts + r % parts];
+                        z[r / mix * IIR_LANES + l * mix + r % mix];
         }
     }
 }
@@ -260,12 +260,16 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     *out = NULL;
     if (spec->width == 0)
         return cufilter_fail(CUFILTER_ERR_INTERNAL, "%s: no columns", __func__);
+    const bool grouped =
+        spec->algorithm == CUFILTER_IIR_PH || spec->algorithm == CUFILTER_IIR_CR;
     struct iir_cpu_plan* const plan = calloc(1, sizeof *plan);
     if (!plan)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     plan->sections = *sections;
-    plan->parts = spec->complex_sections ? 2 : 1;
-    plan->row = 2 * sections->n * plan->parts;
+    plan->mix = spec->complex_sections ? 2 : 1;
+    plan->twins = !spec->complex_sections && !grouped && spec->width % 2 == 0 ? 2 : 1;
+    plan->parts = plan->mix * plan->twins;
+    plan->row = 2 * sections->n * plan->mix;
     plan->impulse = cufilter_alloc(IIR_LONGEST_BLOCK * plan->row * sizeof *plan->impulse);
     plan->power_row = (plan->row + IIR_LANES - 1) / IIR_LANES * IIR_LANES;
     const size_t power = plan->row * plan->power_row;
@@ -276,8 +280,6 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     }
     for (size_t i = 1; i < IIR_BLOCK_SIZES; ++i)
         plan->power[i] = plan->power[0] + i * power;
-    const bool grouped =
-        spec->algorithm == CUFILTER_IIR_PH || spec->algorithm == CUFILTER_IIR_CR;
     if (grouped && iir_cpu_make_homogeneous(plan) != CUFILTER_OK) {
         cpu_free_plan(plan);
         return CUFILTER_ERR_NO_MEMORY;
@@ -340,8 +342,10 @@ static size_t run_column(const struct iir_cpu_plan* p, const float* x, float* y,
     const size_t done = iir_cpu_kernels()->whole(p, x, y, n, pitch, column, &recoveries);
     if (done)
         iir_cpu_store_state(p, column, pitch, z);
-    return recoveries +
-           iir_cpu_serial(p, x + done * pitch, y + done * pitch, n - done, pitch, z);
+    for (size_t k = 0; k < p->parts; k += p->mix)
+        recoveries += iir_cpu_serial(p, x + done * pitch + k, y + done * pitch + k,
+                                     n - done, pitch, z + k);
+    return recoveries;
 }
 
 /* Columns in whole vectors go row by row through pieces that stay in the caches; what is
@@ -387,7 +391,7 @@ static enum cufilter_status cpu_process(void* self, void* plan, const float* x, 
     const bool serial = c->algorithm == CUFILTER_IIR_SERIAL;
     const size_t width = c->width, alone = serial ? n : has_stray_z2(c, p) ? 1 : 0;
     size_t recoveries = 0;
-    for (size_t k = 0; k < width && alone; k += p->parts)
+    for (size_t k = 0; k < width && alone; k += p->mix)
         recoveries += iir_cpu_serial(p, x + k, y + k, alone, width, c->z + k);
     x += alone * width;
     y += alone * width;

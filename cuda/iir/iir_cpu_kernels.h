@@ -248,7 +248,7 @@ INLINE void NAME(complex_section)(const struct iir_section* k,
 INLINE void NAME(run)(const struct iir_cpu_plan* plan, double* v, size_t n, double* z)
 {
     const struct iir_sections* const sections = &plan->scaled;
-    if (plan->parts == 2)
+    if (plan->mix == 2)
         for (size_t s = 0; s < sections->n; ++s)
             NAME(complex_section)
     (&sections->s[s], &sections->im[s], v, n, z + 2 * s * LANES);
@@ -264,7 +264,7 @@ static void NAME(ring)(const struct iir_cpu_plan* plan, double* z, double x, siz
     for (size_t from = 0; from < n; from += TILE) {
         const size_t count = n - from < TILE ? n - from : TILE;
         memset(v, 0, count * LANES * sizeof *v);
-        for (size_t l = 0; l < LANES && from == 0; l += plan->parts)
+        for (size_t l = 0; l < LANES && from == 0; l += plan->mix)
             v[l] = x;
         run(plan, v, count, z);
     }
@@ -335,7 +335,7 @@ static size_t NAME(columns)(const struct iir_cpu_plan* plan, const float* x, flo
                 shorten(y + (from + i) * pitch + g * LANES, v[g] + i * LANES, scale);
     }
     for (size_t g = 0; g < groups; ++g)
-        recoveries += NAME(tend)(state[g], rows, plan->parts);
+        recoveries += NAME(tend)(state[g], rows, plan->mix);
     for (size_t s = 0; s < rows / 2; ++s)
         for (size_t g = 0; g < groups; ++g)
             NAME(turn)
@@ -518,7 +518,7 @@ INLINE void NAME(add_all)(double* sum, const double* impulse, size_t row, const 
 INLINE size_t NAME(ends_from_zero)(const struct iir_cpu_plan* plan, double* ends,
                                    const float* x, size_t L, size_t pitch, double* kept)
 {
-    const size_t row = plan->row, rows = 2 * plan->scaled.n, parts = plan->parts;
+    const size_t row = plan->row, rows = 2 * plan->scaled.n;
     const size_t tile = L < TILE ? L : TILE;
     const size_t reach = (plan->reach + tile - 1) / tile * tile;
     const size_t first = reach < L ? L - reach : 0;
@@ -528,7 +528,7 @@ INLINE size_t NAME(ends_from_zero)(const struct iir_cpu_plan* plan, double* ends
         const double* const impulse = plan->impulse + (L - 1 - from) * row;
         double* const v = kept ? kept + from * LANES : buffer;
         NAME(load_blocks)(plan, v, x + from * pitch, tile, L, pitch);
-        if (parts == 2)
+        if (plan->mix == 2)
             NAME(add_all)(ends, impulse, row, v, tile, rows, true);
         else
             NAME(add_all)(ends, impulse, row, v, tile, rows, false);
@@ -536,47 +536,80 @@ INLINE size_t NAME(ends_from_zero)(const struct iir_cpu_plan* plan, double* ends
     return first;
 }
 
-/* From `ends` to the state at each block's start, and `now` to the state at the last
- * one's end. A state that is not finite becomes zero; the mask of the blocks that left
- * one is returned. power[k] is A^L's column k: the state is a sum of columns. */
-INLINE unsigned NAME(chain)(const struct iir_cpu_plan* plan, const double* power,
-                            double* ends, double* now)
+/* M now for a matrix of n columns, added to `sum`, both in whole vectors. */
+INLINE void NAME(add_product)(const double* matrix, size_t n, size_t row,
+                              const double* now, double* sum)
 {
-    const size_t parts = plan->parts, n = 2 * plan->scaled.n * parts, pair = parts - 1;
-    const size_t row = plan->power_row;
-    double next[STATE] __attribute__((aligned(64)));
-    unsigned bad = 0;
-    for (size_t l = 0; l < LANES / parts; ++l) {
-        memset(next, 0, row * sizeof *next);
-        for (size_t r = 0; r < n; ++r)
-            next[r] = ends[LANE_OF(r, l, pair)];
-        for (size_t v = 0; v < row; v += LANES) {
-            vec even[H], odd[H];
+    for (size_t v = 0; v < row; v += LANES) {
+        vec even[H], odd[H];
+#pragma GCC unroll 8
+        for (size_t h = 0; h < H; ++h) {
+            even[h] = *(const vec*)(sum + v + h * W);
+            odd[h] = all(0);
+        }
+        for (size_t k = 0; k < n; k += 2) {
+            const double* const column = matrix + k * row + v;
 #pragma GCC unroll 8
             for (size_t h = 0; h < H; ++h) {
-                even[h] = *(const vec*)(next + v + h * W);
-                odd[h] = all(0);
+                even[h] += *(const vec*)(column + h * W) * all(now[k]);
+                odd[h] += *(const vec*)(column + row + h * W) * all(now[k + 1]);
             }
-            for (size_t k = 0; k < n; k += 2) {
-                const double* const column = power + k * row + v;
+        }
 #pragma GCC unroll 8
-                for (size_t h = 0; h < H; ++h) {
-                    even[h] += *(const vec*)(column + h * W) * all(now[k]);
-                    odd[h] += *(const vec*)(column + row + h * W) * all(now[k + 1]);
-                }
+        for (size_t h = 0; h < H; ++h)
+            *(vec*)(sum + v + h * W) = even[h] + odd[h];
+    }
+}
+
+/* From `ends` to the state at each block's start, and `column` to the state at the last
+ * one's end. A state that is not finite becomes zero; the mask of the blocks, and in
+ * these of the twins, that left one is returned. power[k] is A^L's column k. */
+INLINE unsigned NAME(chain)(const struct iir_cpu_plan* plan, const double* power,
+                            double* ends, double* column)
+{
+    const size_t n = plan->row, parts = plan->parts, mixed = plan->mix - 1;
+    unsigned bad = 0;
+    for (size_t twin = 0; twin < plan->twins; ++twin) {
+        double now[STATE] __attribute__((aligned(64))) = {0};
+        for (size_t r = 0; r < n; ++r)
+            now[r] = column[PLACE(r, mixed, parts) + twin];
+        for (size_t l = 0; l < LANES; l += parts) {
+            double next[STATE] __attribute__((aligned(64))) = {0};
+            double* const lanes = ends + l + twin;
+            for (size_t r = 0; r < n; ++r)
+                next[r] = lanes[PLACE(r, mixed, LANES)];
+            NAME(add_product)(power, n, plan->power_row, now, next);
+            const bool finite = all_finite(next, n);
+            bad |= finite ? 0u : 1u << (l + twin);
+            for (size_t r = 0; r < n; ++r) {
+                lanes[PLACE(r, mixed, LANES)] = now[r];
+                now[r] = finite ? next[r] : 0;
             }
-#pragma GCC unroll 8
-            for (size_t h = 0; h < H; ++h)
-                *(vec*)(next + v + h * W) = even[h] + odd[h];
         }
-        const bool finite = all_finite(next, n);
-        bad |= finite ? 0u : 1u << l;
-        for (size_t r = 0; r < n; ++r) {
-            ends[LANE_OF(r, l, pair)] = now[r];
-            now[r] = finite ? next[r] : 0;
-        }
+        for (size_t r = 0; r < n; ++r)
+            column[PLACE(r, mixed, parts) + twin] = now[r];
     }
     return bad;
+}
+
+/* The last block's states to `column`; returns recoveries, `bad` those known. */
+INLINE size_t NAME(finish)(const struct iir_cpu_plan* plan, const double* state,
+                           unsigned bad, double* column)
+{
+    const size_t n = plan->row, parts = plan->parts, mixed = plan->mix - 1;
+    size_t recoveries = 0;
+    for (size_t twin = 0; twin < plan->twins; ++twin)
+        for (size_t l = 0; l < LANES; l += parts) {
+            double end[STATE];
+            for (size_t r = 0; r < n; ++r)
+                end[r] = state[PLACE(r, mixed, LANES) + l + twin];
+            /* What lay before the reach shows only now. */
+            const bool lost = bad >> (l + twin) & 1 || !all_finite(end, n);
+            recoveries += lost;
+            for (size_t r = 0; r < n && l + parts == LANES; ++r)
+                column[PLACE(r, mixed, parts) + twin] = lost ? 0 : end[r];
+        }
+    return recoveries;
 }
 
 /* LANES / parts blocks of L items; `column` is the state in, and out. */
@@ -584,15 +617,11 @@ INLINE size_t NAME(blocks)(const struct iir_cpu_plan* plan, const float* x, floa
                            size_t size, size_t pitch, double* column)
 {
     const size_t L = iir_block_sizes[size], tile = L < TILE ? L : TILE;
-    const size_t parts = plan->parts, n = 2 * plan->scaled.n * parts, pair = parts - 1;
-    double end[STATE];
     ROWS(state, STATE_ROWS);
     ROWS(rows, KEPT);
-    size_t recoveries = 0;
-    memcpy(end, column, n * sizeof *end);
     const size_t kept =
         NAME(ends_from_zero)(plan, state, x, L, pitch, L <= KEPT ? rows : NULL);
-    unsigned bad = NAME(chain)(plan, plan->power[size], state, end);
+    const unsigned bad = NAME(chain)(plan, plan->power[size], state, column);
     for (size_t i = 0; i < L; i += tile) {
         double* const v = L <= KEPT ? rows + i * LANES : rows;
         if (L > KEPT || i < kept)
@@ -601,16 +630,7 @@ INLINE size_t NAME(blocks)(const struct iir_cpu_plan* plan, const float* x, floa
         NAME(store_blocks)
         (plan, v, plan->scale[plan->scaled.n - 1], y + i * pitch, tile, L, pitch);
     }
-    /* What lay before the reach shows only now. */
-    for (size_t l = 0; l < LANES / parts; ++l) {
-        for (size_t r = 0; r < n; ++r)
-            column[r] = state[LANE_OF(r, l, pair)];
-        bad |= all_finite(column, n) ? 0u : 1u << l;
-        recoveries += bad >> l & 1;
-    }
-    if (bad >> (LANES / parts - 1) & 1)
-        memset(column, 0, n * sizeof *column);
-    return recoveries;
+    return NAME(finish)(plan, state, bad, column);
 }
 
 /* As many items as whole blocks hold, from and to a state of scaled sections; returns how

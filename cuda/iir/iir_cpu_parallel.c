@@ -27,7 +27,7 @@ struct job {
     size_t chunk, size; /* items, a multiple of the blocks of this size */
     size_t before;      /* items that a start is made of; 0: chained */
     double* z;          /* [n_tasks][2 n][width] */
-    double* ends;       /* [n_tasks][width / parts][row], chained chunks' */
+    double* ends;       /* [n_tasks][2 n][width], chained chunks' */
     size_t* recoveries; /* [n_tasks] */
 };
 
@@ -54,7 +54,7 @@ static double* task_state(const struct job* j, size_t task)
 
 static double* task_end(const struct job* j, size_t task, size_t column)
 {
-    return j->ends + (task * j->cpu->width / j->plan->parts + column) * j->plan->row;
+    return j->ends + (task * j->cpu->width + column) * 2 * j->plan->sections.n;
 }
 
 static size_t unit_of(const struct job* j)
@@ -89,8 +89,8 @@ static void skim_chunk(void* data, size_t task)
     struct job* const j = data;
     const size_t width = j->cpu->width, parts = j->plan->parts;
     for (size_t k = 0; k < width && task + 1 < j->n_tasks; k += parts) {
-        double* const end = task_end(j, task, k / parts);
-        memset(end, 0, j->plan->row * sizeof *end);
+        double* const end = task_end(j, task, k);
+        memset(end, 0, 2 * j->plan->sections.n * parts * sizeof *end);
         iir_cpu_kernels()->skim(j->plan, j->x + task * j->chunk * width + k,
                                 j->chunk / unit_of(j), j->size, width, end);
     }
@@ -98,15 +98,16 @@ static void skim_chunk(void* data, size_t task)
 
 static void chain_starts(struct job* j)
 {
-    const size_t width = j->cpu->width, parts = j->plan->parts, row = j->plan->row;
+    const size_t width = j->cpu->width, parts = j->plan->parts;
+    const size_t doubles = 2 * j->plan->sections.n * parts;
     for (size_t k = 0; k < width; k += parts) {
         double column[4 * CUFILTER_IIR_MAX_SECTIONS] = {0};
         iir_cpu_load_state(j->plan, j->cpu->z + k, width, column);
         for (size_t t = 0; t + 1 < j->n_tasks; ++t) {
-            const double* const end = task_end(j, t, k / parts);
+            const double* const end = task_end(j, t, k);
             iir_cpu_kernels()->skim(j->plan, NULL, j->chunk / unit_of(j), j->size, width,
                                     column);
-            for (size_t r = 0; r < row; ++r)
+            for (size_t r = 0; r < doubles; ++r)
                 column[r] += end[r];
             iir_cpu_store_state(j->plan, column, width, task_state(j, t + 1) + k);
         }
@@ -145,10 +146,9 @@ static bool cut(struct job* j, size_t most)
 
 static bool allocate(struct job* j)
 {
-    const size_t width = j->cpu->width, parts = j->plan->parts, row = j->plan->row;
-    const size_t state = 2 * j->plan->sections.n * width;
+    const size_t state = 2 * j->plan->sections.n * j->cpu->width;
     j->z = malloc(j->n_tasks * state * sizeof *j->z);
-    j->ends = malloc(j->n_tasks * (width / parts) * row * sizeof *j->ends);
+    j->ends = malloc(j->n_tasks * state * sizeof *j->ends);
     if (!j->z || !j->ends)
         return false;
     memcpy(j->z, j->cpu->z, state * sizeof *j->z);

@@ -88,11 +88,11 @@ size_t iir_cpu_serial(const struct iir_cpu_plan* plan, const float* x, float* y,
         const size_t left = n - done;
         const size_t count = left < CUFILTER_IIR_PIECE ? left : CUFILTER_IIR_PIECE;
         const float* const from = x + done * pitch;
-        if (plan->parts == 2)
+        if (plan->mix == 2)
             serial_complex(sections, from, y + done * pitch, count, pitch, z);
         else
             serial(sections, from, y + done * pitch, count, pitch, z);
-        recoveries += tend(z, 2 * sections->n, pitch, plan->parts);
+        recoveries += tend(z, 2 * sections->n, pitch, plan->mix);
     }
     return recoveries;
 }

@@ -12,8 +12,8 @@
 #define STATE_ROWS (2 * CUFILTER_IIR_MAX_SECTIONS)
 #define STATE (2 * STATE_ROWS) /* doubles of one column's, complex sections' too */
 #define ROWS(name, n) double name[(n)*LANES] __attribute__((aligned(64)))
-/* Where double r of block l's state lies in lanes; `pair` is parts - 1. */
-#define LANE_OF(r, l, pair) (((r) >> (pair)) * LANES + ((l) << (pair)) + ((r) & (pair)))
+/* Where double r of a state lies in rows of `pitch`; `mixed` is mix - 1. */
+#define PLACE(r, mixed, pitch) (((r) >> (mixed)) * (pitch) + ((r) & (mixed)))
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE bool all_finite(const double* z, size_t n)

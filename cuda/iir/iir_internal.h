@@ -112,17 +112,21 @@ static const size_t iir_block_sizes[IIR_BLOCK_SIZES] = {
  *
  *     A^L (state at its start) + sum_i A^(L-1-i) B x[i]
  *
- * A column's state is 2 n values z1, z2 of `parts` doubles. */
+ * A column's state is 2 n values z1, z2 of `parts` doubles, twins side by side. */
 struct iir_cpu_plan {
     struct iir_sections sections, scaled;
-    size_t parts; /* 2 for complex sections, else 1 */
+    /* Doubles of a lane's column that its sections mix: 2 (re, im) for complex ones, else
+     * 1; and columns that run side by side: 2 where they come in twos, as complex data's
+     * re and im, else 1. */
+    size_t mix, twins;
+    size_t parts; /* mix twins */
     bool lean;    /* states are w, not z: see iir_cpu_kernels.h */
     double scale[CUFILTER_IIR_MAX_SECTIONS];
     /* From a section's z1, z2 to the state that runs, and back, rows first. */
     double enter[CUFILTER_IIR_MAX_SECTIONS][4], leave[CUFILTER_IIR_MAX_SECTIONS][4];
     bool first_order; /* a section has no place for z2, which is 0 after an item */
     size_t n_sizes;   /* block sizes that keep to the range of a double */
-    size_t row;       /* 2 n parts */
+    size_t row;       /* 2 n mix */
     size_t reach;     /* A^j B is nothing for j >= reach */
     size_t memory;    /* items after which a state is forgotten; 0: never */
     double* impulse;  /* [IIR_LONGEST_BLOCK][row]: A^j B */
