@@ -478,6 +478,8 @@ class iir_filter : public CppUnit::TestFixture
     CPPUNIT_TEST(direct_form);
     CPPUNIT_TEST(direct_form_live);
     CPPUNIT_TEST(order_by_accuracy);
+    CPPUNIT_TEST(order_kept);
+    CPPUNIT_TEST(long_run);
     CPPUNIT_TEST(complex_sections);
     CPPUNIT_TEST(complex_transfer);
     CPPUNIT_TEST(complex_steady_state);
@@ -1288,6 +1290,39 @@ public:
         }
         runner::expect_at_most(error(y, 1, 0, reference(first, x)), 1e-6, "first");
         runner::expect_at_most(error(z, 1, 0, reference(second, x)), 1e-6, "second");
+    }
+
+    /* A kept state keeps its meaning: sections of another gain, then the first again. */
+    void order_kept()
+    {
+        const cascade sos = chebyshev(12, 1, 0.2);
+        cascade louder = sos;
+        for (int k = 0; k < 3; ++k)
+            louder[2][k] *= 5;
+        const doubles one = flat(sos), other = flat(louder);
+        const floats x = noise(20000);
+        filter f(sos, 1, false, {}, CUFILTER_IIR_BY_ACCURACY), g(sos);
+        const floats expected = g.run(x);
+        floats y = f.run(floats(x.begin(), x.begin() + 9000));
+        ok(cufilter_iir_set_sos(f.get(), other.data(), 6, CUFILTER_IIR_KEEP));
+        f.run({});
+        ok(cufilter_iir_set_sos(f.get(), one.data(), 6, CUFILTER_IIR_KEEP));
+        for (float v : f.run(floats(x.begin() + 9000, x.end())))
+            y.push_back(v);
+        runner::expect_at_most(error(y, expected), 1e-6, "state kept across scaling");
+    }
+
+    /* Nothing drifts: 2^27 ones through a low-pass of unit gain. */
+    void long_run()
+    {
+        filter f(butterworth(4, 0.01));
+        const floats ones(1 << 20, 1);
+        floats y(ones.size());
+        for (int i = 0; i < 128; ++i)
+            ok(cufilter_iir_process(f.get(), ones.data(), ones.size(), y.data()));
+        ok(cufilter_iir_synchronize(f.get()));
+        for (float v : y)
+            CPPUNIT_ASSERT_DOUBLES_EQUAL(1.0, v, 1e-6);
     }
 
     void bad_input()
