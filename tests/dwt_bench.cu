@@ -2,7 +2,7 @@
 /* How fast the wavelet transform is on a GPU, from device memory to device memory through
  * the C API, as a fraction of what memory allows.
  *
- *     dwt_bench [--log2 N] [1d | modes | filters | batch | types | small | 2d ...]
+ *     dwt_bench [--log2 N] [1d | modes | filters | batch | types | small | host | 2d ...]
  *
  * The roof is a one-shot copy, one float4 a thread, in the same run: 8 bytes a float32
  * sample, as a transform reads and writes each once. Medians of 9 calls, or of 9 runs of
@@ -12,6 +12,7 @@
 #include <cufilter/cufilter.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -267,6 +268,45 @@ void small(const memory& m)
             measure(m, {"db4", SYM, 1, 1, (size_t)1 << log2, levels, F32});
 }
 
+/* Vectors from host to host memory, the time of a call with all that belongs to it. */
+void host_memory(const memory&)
+{
+    for (bool pinned : {true, false})
+        for (size_t rows : {1, 16, 256, 4096}) {
+            const size_t cols = 1024;
+            struct cufilter_dwt_config config;
+            cufilter_dwt* d;
+            cufilter_dwt_defaults(&config, "db4", 1, rows, cols);
+            config.device = 0;
+            config.mode = PER;
+            REQUIRE(cufilter_dwt_create(&d, &config));
+            std::vector<float> x(rows * cols, 1), y(rows * cufilter_dwt_coef_count(d));
+            if (pinned) {
+                REQUIRE(cufilter_buffer_register(0, x.data(), x.size() * sizeof(float)));
+                REQUIRE(cufilter_buffer_register(0, y.data(), y.size() * sizeof(float)));
+            }
+            std::vector<double> times;
+            for (int run = -5; run < 40; ++run) {
+                const auto begin = std::chrono::steady_clock::now();
+                REQUIRE(cufilter_dwt_forward(d, x.data(), 0, y.data(), 0));
+                const std::chrono::duration<double> t =
+                    std::chrono::steady_clock::now() - begin;
+                if (run >= 0)
+                    times.push_back(t.count());
+            }
+            std::sort(times.begin(), times.end());
+            const double t = times[times.size() / 2];
+            printf("db4 %s memory, %zu x %zu, L%d: %.1f us, %.2f GS/s\n",
+                   pinned ? "registered" : "pageable", rows, cols,
+                   cufilter_dwt_get_levels(d), t * 1e6, (double)x.size() / t * 1e-9);
+            if (pinned) {
+                REQUIRE(cufilter_buffer_unregister(0, x.data()));
+                REQUIRE(cufilter_buffer_unregister(0, y.data()));
+            }
+            cufilter_dwt_destroy(d);
+        }
+}
+
 void images(const memory& m)
 {
     for (const char* w : {"db4", "bior3.3"})
@@ -283,9 +323,9 @@ int main(int argc, char** argv)
     const struct {
         const char* name;
         void (*run)(const memory&);
-    } suites[] = {{"1d", signals},    {"modes", modes}, {"filters", filters},
-                  {"batch", batches}, {"types", types}, {"small", small},
-                  {"2d", images}};
+    } suites[] = {{"1d", signals},       {"modes", modes}, {"filters", filters},
+                  {"batch", batches},    {"types", types}, {"small", small},
+                  {"host", host_memory}, {"2d", images}};
     int log2 = 28;
     std::vector<const char*> names;
     for (int i = 1; i < argc; ++i) {

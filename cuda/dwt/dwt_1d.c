@@ -12,6 +12,7 @@ struct direction {
     struct dwt_pass* passes; /* analysis: finest first; synthesis: coarsest first */
     int n;
     void* taps; /* device */
+    void* extensions;
 };
 
 struct dwt_engine {
@@ -28,17 +29,11 @@ static void engine_free(struct dwt_engine* e)
     for (int i = 0; i < 2; ++i) {
         free(both[i]->passes);
         cudaFree(both[i]->taps);
+        cudaFree(both[i]->extensions);
         cufilter_gpu_free_buffer(&e->between[i]);
     }
     (void)cudaGetLastError();
     free(e);
-}
-
-/* The first level of a pass and its place in the specification's layout. */
-static void place_pass(struct dwt_pass* p, const struct dwt_spec* s, int from)
-{
-    for (int l = 0; l < p->levels; ++l)
-        p->d_offset[l] = (int64_t)s->detail[from + l];
 }
 
 /* Both directions cut the levels alike; the synthesis has its passes the other way
@@ -54,11 +49,9 @@ static enum cufilter_status plan(struct dwt_engine* e, const struct dwt_limits* 
                              "cufilter_dwt_create: out of memory");
     for (int from = 0; from < s->levels; from += f->passes[f->n++].levels) {
         CUFILTER_TRY(dwt_plan_analysis(&f->passes[f->n], s, from, limits));
-        place_pass(&f->passes[f->n], s, from);
     }
     for (int from = 0; from < s->levels; from += i->passes[i->n++].levels) {
         CUFILTER_TRY(dwt_plan_synthesis(&i->passes[i->n], s, from, limits));
-        place_pass(&i->passes[i->n], s, from);
     }
     for (int k = 0; k < i->n / 2; ++k) {
         const struct dwt_pass p = i->passes[k];
@@ -94,6 +87,14 @@ static enum cufilter_status reserve(struct dwt_engine* e)
     return CUFILTER_OK;
 }
 
+/* Complete when it returns: the handle's stream does not wait for the legacy one. */
+static enum cufilter_status upload(void* device, const void* host, size_t bytes)
+{
+    CUFILTER_TRY_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
+    return CUFILTER_OK;
+}
+
 /* Taps in the order of dwt_1d.h, of the item's real type. */
 static void order_taps(const struct dwt_spec* s, bool synthesis, double* taps)
 {
@@ -125,9 +126,62 @@ static enum cufilter_status upload_taps(const struct dwt_spec* s, bool synthesis
     for (size_t i = 0; i < n; ++i)
         singles[i] = (float)taps[i];
     CUFILTER_TRY(cufilter_gpu_alloc("cufilter_dwt_create", device, bytes, "taps"));
-    CUFILTER_TRY_CUDA(cudaMemcpy(*device, wide ? (const void*)taps : singles, bytes,
-                                 cudaMemcpyHostToDevice));
-    return CUFILTER_OK;
+    return upload(*device, wide ? (const void*)taps : singles, bytes);
+}
+
+/* Extensions of a level of whole rows, those on the left first; how many. */
+static size_t list_extensions(const struct dwt_axis* axis, bool wide, void* table,
+                              size_t at)
+{
+    for (size_t i = 0; i < axis->n_left + axis->n_right && table; ++i) {
+        const struct dwt_term* const t =
+            i < axis->n_left ? &axis->left[i] : &axis->right[i - axis->n_left];
+        if (wide)
+            ((struct dwt_extension_f64*)table)[at + i] =
+                (struct dwt_extension_f64){(int)t->index, 0, t->scale, t->first, t->last};
+        else
+            ((struct dwt_extension_f32*)table)[at + i] = (struct dwt_extension_f32){
+                (int)t->index, (float)t->scale, (float)t->first, (float)t->last};
+    }
+    return axis->n_left + axis->n_right;
+}
+
+/* The same of all passes over whole rows. */
+static size_t list_all(struct dwt_engine* e, void* table)
+{
+    size_t n = 0;
+    int from = 0;
+    for (int k = 0; k < e->forward.n; ++k) {
+        struct dwt_pass* const p = &e->forward.passes[k];
+        for (int l = 0; l < p->levels && !p->tiles; ++l) {
+            p->extensions[l] = (int)n;
+            n += list_extensions(&e->spec->horizontal[from + l],
+                                 e->spec->type == CUFILTER_DWT_F64, table, n);
+        }
+        from += p->levels;
+    }
+    return n;
+}
+
+static enum cufilter_status upload_extensions(struct dwt_engine* e)
+{
+    const size_t n = list_all(e, NULL);
+    const size_t bytes =
+        (n + 1) * (e->spec->type == CUFILTER_DWT_F64 ? sizeof(struct dwt_extension_f64)
+                                                     : sizeof(struct dwt_extension_f32));
+    void* const table = calloc(1, bytes);
+    if (!table)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY,
+                             "cufilter_dwt_create: out of memory");
+    list_all(e, table);
+    enum cufilter_status status = cufilter_gpu_alloc(
+        "cufilter_dwt_create", &e->forward.extensions, bytes, "extensions");
+    if (status == CUFILTER_OK && cudaMemcpy(e->forward.extensions, table, bytes,
+                                            cudaMemcpyHostToDevice) != cudaSuccess)
+        status = cufilter_cuda_fail(cudaGetLastError(), "cufilter_dwt_create",
+                                    "cudaMemcpy of extensions");
+    free(table);
+    return status;
 }
 
 static enum cufilter_status get_limits(struct dwt_limits* limits)
@@ -157,6 +211,8 @@ static enum cufilter_status engine_make(struct dwt_engine** engine,
         status = plan(e, &limits);
     if (status == CUFILTER_OK)
         status = reserve(e);
+    if (status == CUFILTER_OK)
+        status = upload_extensions(e);
     if (status == CUFILTER_OK)
         status = upload_taps(spec, false, &e->forward.taps);
     if (status == CUFILTER_OK)
@@ -188,6 +244,7 @@ static enum cufilter_status engine_forward(struct dwt_engine* e, const void* dat
         p.a_pitch = last ? (int64_t)coef_pitch : between_pitch(p.n[p.levels]);
         p.d = coefs;
         p.d_pitch = (int64_t)coef_pitch;
+        p.extension_table = e->forward.extensions;
         CUFILTER_TRY(dwt_analysis_launch(s, &p, e->forward.taps, stream));
         x = p.a;
         x_pitch = p.a_pitch;

@@ -10,8 +10,6 @@
 
 namespace cufilter {
 
-enum { DWT_HEADER_BYTES = 16 }; /* of shared memory: the barrier */
-
 template <typename T>
 struct alignas(16) dwt_vector {
     T v[dwt_item<T>::vector];
@@ -30,30 +28,48 @@ struct dwt_divider {
     }
 };
 
-/* The units that a block holds. */
+/* A level of a unit: what of it lies in the signal, and how much is beside that. */
+struct dwt_level {
+    int64_t begin;   /* of the signal's items */
+    int count;       /* of them in shared memory */
+    int left, right; /* items beside them there */
+    int own;         /* items to store */
+};
+
+/* The start of a block's shared memory: the barrier, and the levels of its two segments,
+ * or of each of its rows, [0]. */
+struct alignas(16) dwt_header {
+    uint64_t barrier;
+    dwt_level levels[2][DWT_PASS_LEVELS + 1];
+};
+
+/* The units that a block holds: rows, or a part of one, or its two ends. */
 struct dwt_block {
     int64_t row; /* of unit 0 */
-    int units;
-    bool inner, batch; /* batch: units are rows, else segments of one row */
-    int64_t shift;     /* items of level J from tile 0 */
+    int rows;    /* that are alike; 1 for ends */
+    bool ends;
+    enum dwt_segment kind; /* of unit 0 */
+    int64_t shift;         /* items of level J from tile 0 */
 };
 
 __device__ __forceinline__ dwt_block dwt_block_of(const dwt_pass& p)
 {
     dwt_block b{};
+    b.kind = DWT_LEFT;
+    b.rows = 1;
     if (p.tiles == 0) {
         b.row = (int64_t)blockIdx.x * p.rows_a_block;
-        b.units = (int)min((int64_t)p.rows_a_block, p.rows - b.row);
-        b.batch = p.rows_a_block > 1;
+        b.rows = (int)min((int64_t)p.rows_a_block, p.rows - b.row);
         return b;
     }
     const unsigned blocks = (unsigned)(p.tiles + p.ends);
     const unsigned row = blockIdx.x / blocks, k = blockIdx.x - row * blocks;
     b.row = row;
-    b.inner = !p.ends || k > 0;
-    b.units = b.inner ? 1 : 2;
-    if (b.inner)
+    b.ends = p.ends && k == 0;
+    if (!b.ends) {
+        b.kind = DWT_INNER;
         b.shift = min((int64_t)(k - p.ends) * p.step, p.last);
+    }
     return b;
 }
 
@@ -62,9 +78,7 @@ __device__ __forceinline__ dwt_block dwt_block_of(const dwt_pass& p)
 __device__ __forceinline__ dwt_span dwt_span_of(const dwt_pass& p, const dwt_block& b,
                                                 int u, int l)
 {
-    if (!b.inner)
-        return p.span[!b.batch && u ? DWT_RIGHT : DWT_LEFT][l];
-    dwt_span s = p.span[DWT_INNER][l];
+    dwt_span s = p.span[u ? DWT_RIGHT : b.kind][l];
     const int64_t shift = b.shift << (p.levels - l);
     s.begin += shift;
     s.end = min(s.end + shift, p.n[l]);
@@ -156,25 +170,6 @@ __device__ __forceinline__ void dwt_store_alone(T* to, int i, int n, T v)
         __stcs(to + i, v);
 }
 
-__device__ __forceinline__ void dwt_store(float* to, int i, int n, const float (&v)[2])
-{
-    if (((uintptr_t)to & 4) == 0) {
-        if (i + 1 < n)
-            __stcs((float2*)(to + i), make_float2(v[0], v[1]));
-        else
-            dwt_store_alone(to, i, n, v[0]);
-        return;
-    }
-    const unsigned lane = threadIdx.x & 31;
-    const float next = __shfl_down_sync(0xffffffffu, v[0], 1);
-    if (lane == 0)
-        dwt_store_alone(to, i, n, v[0]);
-    if (lane < 31 && i + 2 < n)
-        __stcs((float2*)(to + i + 1), make_float2(v[1], next));
-    else
-        dwt_store_alone(to, i + 1, n, v[1]);
-}
-
 __device__ __forceinline__ void dwt_store(float* to, int i, int n, const float (&v)[4])
 {
     const int place = (int)((uintptr_t)to / 4 & 3);
@@ -215,16 +210,7 @@ __device__ __forceinline__ void dwt_store(float* to, int i, int n, const float (
     }
 }
 
-/* Items of 8 bytes: one at a time, lane after lane. */
-template <typename T, int N>
-__device__ __forceinline__ void dwt_store(T* to, int i, int n, const T (&v)[N])
-{
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        dwt_store_alone(to, i + k, n, v[k]);
-}
-
-/* The same where lanes belong to different runs. */
+/* The same at any place, where lanes may belong to different runs. */
 template <typename T, int N>
 __device__ __forceinline__ void dwt_store_apart(T* to, int i, int n, const T (&v)[N])
 {
@@ -245,19 +231,25 @@ __device__ __forceinline__ void dwt_store_apart(T* to, int i, int n, const T (&v
     }
 }
 
-/* v as items i .. of shared memory, whose reader stays within what is meant. */
+/* v as items of shared memory, at a multiple of its size. */
 template <typename T, int N>
-__device__ __forceinline__ void dwt_keep(T* to, const T (&v)[N])
+__device__ __forceinline__ void dwt_keep_aligned(T* to, const T (&v)[N])
 {
     struct alignas(N * sizeof(T)) all {
         T v[N];
-    };
-    if ((uintptr_t)to % (N * sizeof(T)) == 0) {
-        all a;
+    } a;
 #pragma unroll
-        for (int k = 0; k < N; ++k)
-            a.v[k] = v[k];
-        *(all*)to = a;
+    for (int k = 0; k < N; ++k)
+        a.v[k] = v[k];
+    *(all*)to = a;
+}
+
+/* v as items of shared memory anywhere, whose reader stays within what is meant. */
+template <typename T, int N>
+__device__ __forceinline__ void dwt_keep(T* to, const T (&v)[N])
+{
+    if ((uintptr_t)to % (N * sizeof(T)) == 0) {
+        dwt_keep_aligned(to, v);
     } else {
 #pragma unroll
         for (int k = 0; k < N; ++k)

@@ -8,7 +8,7 @@
  * end), all of them inside the signal, and beside them what the mode puts outside, where
  * the segment touches an end. Items are stored from `first` on:
  *
- *     analysis:  first_l = 2 begin_{l+1} + start
+ *     analysis:  first_l = 2 begin_{l+1} + start - pad_l
  *     synthesis: first_l = pair_start + begin_{l-1} / 2   (begin is even)
  *
  * so that a thread's window begins at twice, or half of, the place of what it makes.
@@ -31,6 +31,16 @@ struct dwt_span {
 };
 
 enum dwt_segment { DWT_INNER, DWT_LEFT, DWT_RIGHT }; /* LEFT: or a whole row */
+
+/* What an inner tile that lies well inside of its row needs to know of level l, in items
+ * from tile 0's. Analysis: of what it makes at level l from level l-1; synthesis: of what
+ * it loads (0: the approximation of level J), and makes at level l-1. */
+struct dwt_inner_level {
+    int64_t place; /* of tile 0's first item in d, a (synthesis) or x (analysis, l 0) */
+    int count;     /* items to load */
+    int groups;    /* steps of a thread to make */
+    int own;       /* items to store */
+};
 
 /* Places in shared memory, in items: unit u (a segment or a row) begins at u * unit, and
  * its areas at `area` from there. Analysis: areas 0 and 1 hold the even and odd levels.
@@ -55,15 +65,33 @@ struct dwt_pass {
     int64_t step, last; /* tile k begins at min(k step, last) from tile 0's begin_J */
     struct dwt_span span[3][DWT_PASS_LEVELS + 1];
     struct dwt_layout layout[2]; /* of inner tiles, and of ends or whole rows */
+    int pad[DWT_PASS_LEVELS];    /* analysis, 0 .. 7: makes stores aligned */
+    int late; /* analysis, 0 or 1: inner tiles make D of level J that many items later */
+    int fast_begin, fast_end; /* tiles for which `inner` is meant */
+    struct dwt_inner_level inner[DWT_PASS_LEVELS + 1];
     int threads;
     size_t shared_items;
 
+    /* Analysis of whole rows: from where on in the table of extensions level l's are. */
+    int extensions[DWT_PASS_LEVELS];
+
     /* Filled in for the call. */
+    const void* extension_table;
     void* x; /* level 0 */
     void* a; /* level J */
     void* d; /* coefficients; details of level l from d_offset[l-1] on */
     int64_t x_pitch, a_pitch, d_pitch;
     int64_t d_offset[DWT_PASS_LEVELS];
+};
+
+/* struct dwt_term as the kernels read it, for rows that lie in one block. */
+struct dwt_extension_f32 {
+    int index;
+    float scale, first, last;
+};
+struct dwt_extension_f64 {
+    int index, reserved;
+    double scale, first, last;
 };
 
 /* Taps for kernels that know F only at run time: (lo, hi) in the order of the window, and

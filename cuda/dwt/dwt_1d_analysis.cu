@@ -18,15 +18,27 @@ struct bank {
     static constexpr int outputs = n_outputs<T>;
     dwt_taps<R, F> taps;
 
-    __device__ __forceinline__ void prepare(const dwt_pass&, void*) {}
+    /* One window, anywhere; for edges, where it is the code that counts. */
+    __device__ __forceinline__ void alone(const T* w, T* a, T* d) const
+    {
+        T low = dwt_zero<T>(), high = dwt_zero<T>();
+#pragma unroll 1
+        for (int k = 0; k < F; ++k) {
+            low = dwt_fma(taps.lo[k], w[k], low);
+            high = dwt_fma(taps.hi[k], w[k], high);
+        }
+        *a = low;
+        *d = high;
+    }
 
-    /* Windows of F items that begin SHIFT items after w, and every second after it. */
-    template <int SHIFT>
+    /* Windows of F items that begin SHIFT items after w, and every second after it; for
+     * d those LATE windows later. */
+    template <int SHIFT, int LATE = 0>
     __device__ __forceinline__ void operator()(const T* w, T (&a)[outputs],
                                                T (&d)[outputs]) const
     {
         constexpr int V = dwt_item<T>::vector;
-        constexpr int N = (SHIFT + F + 2 * (outputs - 1) + V - 1) / V;
+        constexpr int N = (SHIFT + F + 2 * (outputs - 1 + LATE) + V - 1) / V;
         T x[N * V];
 #pragma unroll
         for (int i = 0; i < N; ++i) {
@@ -41,7 +53,7 @@ struct bank {
 #pragma unroll
             for (int k = 0; k < F; ++k) {
                 a[o] = dwt_fma(taps.lo[k], x[SHIFT + 2 * o + k], a[o]);
-                d[o] = dwt_fma(taps.hi[k], x[SHIFT + 2 * o + k], d[o]);
+                d[o] = dwt_fma(taps.hi[k], x[SHIFT + 2 * (o + LATE) + k], d[o]);
             }
         }
     }
@@ -66,12 +78,24 @@ struct bank<T, 0> {
         F = p.filter_length;
     }
 
-    template <int SHIFT>
+    __device__ __forceinline__ void alone(const T* w, T* a, T* d) const
+    {
+        T low = dwt_zero<T>(), high = dwt_zero<T>();
+        for (int k = 0; k < F; ++k) {
+            low = dwt_fma(taps[k].lo, w[k], low);
+            high = dwt_fma(taps[k].hi, w[k], high);
+        }
+        *a = low;
+        *d = high;
+    }
+
+    template <int SHIFT, int LATE = 0>
     __device__ __forceinline__ void operator()(const T* w, T (&a)[outputs],
                                                T (&d)[outputs]) const
     {
         constexpr int V = dwt_item<T>::vector;
-        constexpr int N = (SHIFT + 2 * (outputs - 1) + V + V - 1) / V; /* kept vectors */
+        constexpr int N =
+            (SHIFT + 2 * (outputs - 1 + LATE) + V + V - 1) / V; /* kept vectors */
         T x[N * V];
 #pragma unroll
         for (int o = 0; o < outputs; ++o)
@@ -82,14 +106,14 @@ struct bank<T, 0> {
         int k = 0;
         for (; k + V <= F; k += V) {
             take(x, N - 1, w, k / V + N - 1);
-            step<SHIFT, V>(x, k, a, d);
+            step<SHIFT, LATE, V>(x, k, a, d);
 #pragma unroll
             for (int i = 0; i < (N - 1) * V; ++i)
                 x[i] = x[i + V];
         }
         if (V == 4 && k < F) {
             take(x, N - 1, w, k / V + N - 1);
-            step<SHIFT, 2>(x, k, a, d);
+            step<SHIFT, LATE, 2>(x, k, a, d);
         }
     }
 
@@ -103,7 +127,7 @@ struct bank<T, 0> {
             x[i * V + k] = v.v[k];
     }
 
-    template <int SHIFT, int TAPS, int N>
+    template <int SHIFT, int LATE, int TAPS, int N>
     __device__ __forceinline__ void step(const T (&x)[N], int k, T (&a)[outputs],
                                          T (&d)[outputs]) const
     {
@@ -113,190 +137,371 @@ struct bank<T, 0> {
 #pragma unroll
             for (int o = 0; o < outputs; ++o) {
                 a[o] = dwt_fma(tap.lo, x[SHIFT + 2 * o + j], a[o]);
-                d[o] = dwt_fma(tap.hi, x[SHIFT + 2 * o + j], d[o]);
+                d[o] = dwt_fma(tap.hi, x[SHIFT + 2 * (o + LATE) + j], d[o]);
             }
         }
     }
 };
 
-/* One level of a unit, or of the rows of a batch. */
-template <typename T>
-struct level_work {
-    const T* in; /* 16 bytes aligned, less than 4 items before the first window */
-    T* next;     /* shared; NULL at the last level */
-    T *a, *d;    /* global; a at the last level */
-    int count, a_count, d_count;
-    int rows, unit; /* of a batch */
-    int64_t a_pitch, d_pitch;
-};
+/* ------------------------------------------------------------------ levels held */
 
-template <typename T, int F, int SHIFT, bool BATCH>
-__device__ __forceinline__ void run_level(const level_work<T>& w, const bank<T, F>& taps)
+/* Thread l of unit u finds out about level l. */
+__device__ __forceinline__ void describe_levels(const dwt_pass& p, const dwt_block& b,
+                                                dwt_header* header)
 {
-    constexpr int V = dwt_item<T>::vector, outputs = n_outputs<T>;
-    const int groups = (w.count + outputs - 1) / outputs;
-    const int total = BATCH ? groups * w.rows : groups;
-    const dwt_divider by_groups(groups);
-    /* The warps keep together: stores exchange between lanes. */
-    const int lane = (int)threadIdx.x & 31;
-    for (int at = (int)threadIdx.x - lane; at < total; at += (int)blockDim.x) {
-        const bool active = at + lane < total;
-        const int i = active ? at + lane : total - 1;
-        const int r = BATCH ? by_groups(i) : 0, t = i - r * groups;
-        T a[outputs], d[outputs];
-        taps.template operator()<SHIFT>(w.in + r * w.unit + V * t, a, d);
-        const int o = t * outputs, none = active ? o : w.count + outputs;
-        if (w.next && active)
-            dwt_keep(w.next + r * w.unit + o, a);
-        if (BATCH && active) {
-            dwt_store_apart(w.d + r * w.d_pitch, o, w.d_count, d);
-            if (w.a)
-                dwt_store_apart(w.a + r * w.a_pitch, o, w.a_count, a);
-        } else if (!BATCH) {
-            dwt_store(w.d, none, w.d_count, d);
-            if (w.a)
-                dwt_store(w.a, none, w.a_count, a);
-        }
+    const int u = (int)threadIdx.x / 32, l = (int)threadIdx.x % 32;
+    if (l > p.levels || u > (b.ends ? 1 : 0))
+        return;
+    const dwt_span s = dwt_span_of(p, b, u, l);
+    dwt_level level{};
+    level.begin = s.begin;
+    level.count = (int)(s.end - s.begin);
+    level.own = (int)(s.own_end - s.begin);
+    if (l < p.levels) {
+        const dwt_span above = dwt_span_of(p, b, u, l + 1);
+        const int64_t end = p.start + 2 * (above.end - 1) + p.filter_length;
+        level.left = (int)(s.begin - (2 * above.begin + p.start - p.pad[l]));
+        level.right = (int)max((int64_t)0, end - s.end);
     }
+    header->levels[u][l] = level;
 }
 
-template <typename T, int F, bool BATCH>
-__device__ __forceinline__ void run_shifted(const level_work<T>& w, int shift,
-                                            const bank<T, F>& taps)
-{
-    if (shift == 0)
-        run_level<T, F, 0, BATCH>(w, taps);
-    else if (shift == 1)
-        run_level<T, F, 1, BATCH>(w, taps);
-    else if constexpr (dwt_item<T>::vector == 4) {
-        if (shift == 2)
-            run_level<T, F, 2, BATCH>(w, taps);
-        else
-            run_level<T, F, 3, BATCH>(w, taps);
-    }
-}
-
+/* Items of level 0 of a unit, of the row's samples. How they lie in their first 16 bytes:
+ * rows of a batch that differ in this go item by item. */
 template <typename T>
-struct tile {
-    const dwt_pass& p;
-    const dwt_block& b;
-    const dwt_layout& layout;
-    T* memory;
-    int shift[2]; /* of level 0 in its first 16 bytes, of each unit */
-
-    __device__ __forceinline__ int64_t first(int u, int l) const
-    {
-        return 2 * dwt_span_of(p, b, u, l + 1).begin + p.start;
-    }
-    /* Where item first() of level l lies. */
-    __device__ __forceinline__ T* place(int u, int l) const
-    {
-        return memory + u * layout.unit + layout.area[l & 1] + (l ? 0 : shift[u & 1]);
-    }
-    __device__ __forceinline__ const T* row_of(int u) const
-    {
-        return (const T*)p.x + (b.row + (b.units > 1 && !b.batch ? 0 : u)) * p.x_pitch;
-    }
-};
-
-/* The samples, and how they lie in their first 16 bytes. Rows of a batch that differ in
- * this go item by item. */
-template <typename T>
-__device__ __forceinline__ void load_samples(tile<T>& t, uint64_t* barrier)
+__device__ __forceinline__ void load_samples(const dwt_pass& p, const dwt_block& b,
+                                             dwt_header* header, T* items, int unit,
+                                             int (&shift)[2])
 {
     constexpr int V = dwt_item<T>::vector;
-    const bool congruent = CUFILTER_BULK_COPIES && (!t.b.batch || t.p.x_pitch % V == 0);
-    for (int u = 0; u < (t.b.batch ? 1 : t.b.units); ++u) {
-        const T* const from = t.row_of(u) + t.first(u, 0);
-        const int shift = congruent ? (int)((uintptr_t)from / sizeof(T) % V) : 0;
-        t.shift[u] = shift;
-        if (t.b.batch || t.b.units == 1)
-            t.shift[1] = shift;
+    const bool congruent = CUFILTER_BULK_COPIES && (b.rows == 1 || p.x_pitch % V == 0);
+    const T* const x = (const T*)p.x + b.row * p.x_pitch;
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+        const dwt_level& level = header->levels[b.ends ? u : 0][0];
+        const T* const first = x + (level.begin - level.left);
+        shift[u] = congruent ? (int)((uintptr_t)first / sizeof(T) % V) : 0;
     }
-    dwt_load<T>(t.b.units, congruent, barrier, [&](int u) {
-        const dwt_span s = dwt_span_of(t.p, t.b, u, 0);
-        return dwt_run<T>{t.place(u, 0) + (s.begin - t.first(u, 0)),
-                          t.row_of(u) + s.begin, (int)(s.end - s.begin)};
+    const bool ends = b.ends;
+    const int shift0 = shift[0], shift1 = shift[1];
+    const int64_t pitch = ends ? 0 : p.x_pitch;
+    dwt_load<T>(ends ? 2 : b.rows, congruent, &header->barrier, [&](int i) {
+        const dwt_level& level = header->levels[ends ? i : 0][0];
+        return dwt_run<T>{items + i * unit + (ends && i ? shift1 : shift0) + level.left,
+                          x + i * pitch + level.begin, level.count};
     });
 }
 
-/* What the mode puts beside the items of level l that windows of level l+1 reach. */
+/* ------------------------------------------------------------------ rows */
+
 template <typename T>
-__device__ __noinline__ void extend(const tile<T>& t, int l)
+struct extension_of {
+    using type = dwt_extension_f32;
+};
+template <>
+struct extension_of<double> {
+    using type = dwt_extension_f64;
+};
+
+/* What the mode puts beside the items of level l of whole rows; `first` of row 0. */
+template <typename T>
+__device__ __forceinline__ void extend_rows(const dwt_pass& p, const dwt_level& level,
+                                            int l, int rows, int unit, T* first)
 {
-    const dwt_pass& p = t.p;
-    const int64_t n = p.n[l];
-    const int left = -p.start;
-    const int right =
-        (int)max((int64_t)0, p.start + 2 * (p.n[l + 1] - 1) + p.filter_length - n);
-    const int each = left + right, rows = t.b.batch ? t.b.units : 1;
-    const int far_unit = t.b.batch || t.b.units == 1 ? 0 : 1;
-    const dwt_divider by_each(max(each, 1));
+    using R = typename dwt_item<T>::real;
+    using extension = typename extension_of<T>::type;
+    const extension* const table = (const extension*)p.extension_table + p.extensions[l];
+    const int each = level.left + level.right;
+    if (each == 0)
+        return;
+    const dwt_divider by_each(each);
     for (int i = (int)threadIdx.x; i < rows * each; i += (int)blockDim.x) {
-        const int r = rows > 1 ? by_each(i) : 0, j = i - r * each;
-        T* const near = t.place(r, l) + left; /* item 0 */
-        T* const far =
-            far_unit ? t.place(1, l) - t.first(1, l) : near; /* item 0 likewise */
-        const int64_t k = j < left ? -1 - j : n + (j - left);
-        const int64_t near_end = far_unit ? dwt_span_of(p, t.b, 0, l).end : n;
-        (j < left ? near : far)[k] = dwt_item_at<T>(
-            k, n, p.mode, [&](int64_t m) { return (m < near_end ? near : far)[m]; });
+        const int r = by_each(i), j = i - r * each;
+        const extension e = table[j];
+        T* const zero = first + r * unit + level.left; /* item 0 */
+        T item;
+        if (e.first != 0 || e.last != 0) {
+            const dwt_device_term<R> term = {e.index, e.scale, e.first, e.last, true};
+            item = dwt_mix(term, zero[e.index], zero[0], zero[level.count - 1]);
+        } else {
+            item = e.scale == 0 ? dwt_zero<T>()
+                                : dwt_fma(e.scale, zero[e.index], dwt_zero<T>());
+        }
+        zero[j < level.left ? -1 - j : level.count + j - level.left] = item;
     }
 }
 
-template <typename T, int F, bool BATCH>
-__device__ __forceinline__ void run_unit(const tile<T>& t, int u, int l,
-                                         const bank<T, F>& taps)
+/* One level of all rows. */
+template <typename T>
+struct rows_level {
+    const T* in; /* 16 bytes aligned, less than 4 items before the first window */
+    T* next;     /* shared; NULL at the last level */
+    T *a, *d;    /* global; a at the last level */
+    int count, own, rows, unit;
+    int64_t a_pitch, d_pitch;
+};
+
+template <typename T, int F, int SHIFT>
+__device__ __forceinline__ void run_rows(const rows_level<T>& w, const bank<T, F>& taps)
 {
-    const dwt_pass& p = t.p;
-    const dwt_span s = dwt_span_of(p, t.b, u, l);
-    const int64_t row = t.b.row;
-    const int shift = l == 1 ? t.shift[u] : 0;
-    level_work<T> w;
-    w.in = t.place(u, l - 1) - shift;
-    w.next = l < p.levels ? t.place(u, l) + (s.begin - t.first(u, l)) : nullptr;
-    w.count = (int)(s.end - s.begin);
-    w.d_count = (int)(s.own_end - s.begin);
-    w.d = (T*)p.d + row * p.d_pitch + p.d_offset[l - 1] + s.begin;
-    w.a = l < p.levels ? nullptr : (T*)p.a + row * p.a_pitch + s.begin;
-    w.a_count = w.d_count;
-    w.rows = t.b.units;
-    w.unit = t.layout.unit;
+    constexpr int V = dwt_item<T>::vector, outputs = n_outputs<T>;
+    const int groups = (w.count + outputs - 1) / outputs, total = groups * w.rows;
+    const dwt_divider by_groups(groups);
+    for (int i = (int)threadIdx.x; i < total; i += (int)blockDim.x) {
+        const int r = by_groups(i), t = i - r * groups, o = t * outputs;
+        T a[outputs], d[outputs];
+        taps.template operator()<SHIFT>(w.in + r * w.unit + V * t, a, d);
+        if (w.next)
+            dwt_keep(w.next + r * w.unit + o, a);
+        else
+            dwt_store_apart(w.a + r * w.a_pitch, o, w.own, a);
+        dwt_store_apart(w.d + r * w.d_pitch, o, w.own, d);
+    }
+}
+
+template <typename T, int F>
+__device__ __forceinline__ void run_rows_shifted(const rows_level<T>& w, int shift,
+                                                 const bank<T, F>& taps)
+{
+    if (shift == 0)
+        run_rows<T, F, 0>(w, taps);
+    else if (shift == 1)
+        run_rows<T, F, 1>(w, taps);
+    else if constexpr (dwt_item<T>::vector == 4) {
+        if (shift == 2)
+            run_rows<T, F, 2>(w, taps);
+        else
+            run_rows<T, F, 3>(w, taps);
+    }
+}
+
+template <typename T, int F>
+__device__ __forceinline__ void analyse_rows(const dwt_pass& p, const dwt_block& b,
+                                             dwt_header* header, T* items,
+                                             const bank<T, F>& taps)
+{
+    constexpr int V = dwt_item<T>::vector;
+    const dwt_layout& layout = p.layout[b.kind == DWT_INNER ? 0 : 1];
+    const bool whole = b.kind != DWT_INNER;
+    const dwt_level* const levels = header->levels[0];
+    int shift[2];
+    load_samples(p, b, header, items, layout.unit, shift);
+    rows_level<T> w{};
+    w.rows = b.rows;
+    w.unit = layout.unit;
     w.a_pitch = p.a_pitch;
     w.d_pitch = p.d_pitch;
-    run_shifted<T, F, BATCH>(w, shift, taps);
+    for (int l = 1; l <= p.levels; ++l) {
+        T* const in = items + layout.area[(l - 1) & 1];
+        if (whole) {
+            extend_rows(p, levels[l - 1], l - 1, b.rows, layout.unit,
+                        in + (l == 1 ? shift[0] : 0));
+            __syncthreads();
+        }
+        const int first = l == 1 ? shift[0] : p.pad[l - 1];
+        w.in = in + first / V * V;
+        w.count = levels[l].count;
+        w.own = levels[l].own;
+        w.d = (T*)p.d + b.row * p.d_pitch + p.d_offset[l - 1] + levels[l].begin;
+        w.a = (T*)p.a + b.row * p.a_pitch + levels[l].begin;
+        w.next = l < p.levels ? items + layout.area[l & 1] + levels[l].left : nullptr;
+        run_rows_shifted(w, first % V, taps);
+        __syncthreads();
+    }
+}
+
+/* ------------------------------------------------------------------ ends */
+
+/* Both ends of a row. Few items, and not worth much code. */
+template <typename T, int F>
+__device__ __forceinline__ void analyse_ends(const dwt_pass& p, int64_t row,
+                                             dwt_header* header, T* items,
+                                             const bank<T, F>& taps)
+{
+    dwt_block b{};
+    b.row = row;
+    b.rows = 1;
+    b.ends = true;
+    const dwt_layout& layout = p.layout[1];
+    int shift[2];
+    load_samples(p, b, header, items, layout.unit, shift);
+    for (int l = 1; l <= p.levels; ++l) {
+        T* in[2];
+        for (int u = 0; u < 2; ++u)
+            in[u] = items + u * layout.unit + layout.area[(l - 1) & 1] +
+                    (l == 1 ? shift[u] : 0);
+        const dwt_level &left = header->levels[0][l - 1],
+                        &right = header->levels[1][l - 1];
+        T* const near = in[0] + left.left;               /* item 0 */
+        T* const far = in[1] + right.left - right.begin; /* likewise */
+        for (int j = (int)threadIdx.x; j < left.left + right.right;
+             j += (int)blockDim.x) {
+            const int64_t k = j < left.left ? -1 - j : p.n[l - 1] + (j - left.left);
+            (j < left.left ? near : far)[k] =
+                dwt_item_at<T>(k, p.n[l - 1], p.mode, [&](int64_t m) {
+                    return (m < left.count ? near : far)[m];
+                });
+        }
+        __syncthreads();
+        for (int u = 0; u < 2; ++u) {
+            const dwt_level& level = header->levels[u][l];
+            T* const next = items + u * layout.unit + layout.area[l & 1] + level.left;
+            T* const d = (T*)p.d + row * p.d_pitch + p.d_offset[l - 1] + level.begin;
+            T* const a = (T*)p.a + row * p.a_pitch + level.begin;
+            for (int o = (int)threadIdx.x; o < level.count; o += (int)blockDim.x) {
+                T low, high;
+                taps.alone(in[u] + (l > 1 ? p.pad[l - 1] : 0) + 2 * o, &low, &high);
+                if (l < p.levels)
+                    next[o] = low;
+                else if (o < level.own)
+                    a[o] = low;
+                if (o < level.own)
+                    d[o] = high;
+            }
+        }
+        __syncthreads();
+    }
+}
+
+/* ------------------------------------------------------------------ inner tiles */
+
+/* Items i .. of an even place. */
+template <typename T, int N>
+__device__ __forceinline__ void store_even(T* to, const T (&v)[N])
+{
+    if constexpr (N == 2)
+        __stcs((float2*)to, make_float2(v[0], v[1]));
+    else
+        __stcs(to, v[0]);
+}
+
+enum inner_stage {
+    KEEP,      /* the approximation stays in shared memory */
+    LAST,      /* it is stored */
+    LAST_LATE, /* and the details made are one later, which is an even place */
+};
+
+template <typename T, int F, int SHIFT, int STAGE>
+__device__ __forceinline__ void run_inner(const T* in, T* a_out, T* d_out,
+                                          const dwt_inner_level& level,
+                                          const bank<T, F>& taps)
+{
+    constexpr int V = dwt_item<T>::vector, outputs = n_outputs<T>;
+    constexpr int late = STAGE == LAST_LATE;
+    for (int t = (int)threadIdx.x; t < level.groups; t += (int)blockDim.x) {
+        T a[outputs], d[outputs];
+        taps.template operator()<SHIFT, late>(in + V * t, a, d);
+        const bool own = outputs * t < level.own;
+        if (STAGE == KEEP)
+            dwt_keep_aligned(a_out + outputs * t, a);
+        else if (own)
+            store_even(a_out + outputs * t, a);
+        if (own)
+            store_even(d_out + late + outputs * t, d);
+    }
+}
+
+template <typename T, int F, int STAGE>
+__device__ __forceinline__ void run_inner_shifted(int shift, const T* in, T* a, T* d,
+                                                  const dwt_inner_level& level,
+                                                  const bank<T, F>& taps)
+{
+    if (shift == 0)
+        run_inner<T, F, 0, STAGE>(in, a, d, level, taps);
+    else if (shift == 1)
+        run_inner<T, F, 1, STAGE>(in, a, d, level, taps);
+    else if constexpr (dwt_item<T>::vector == 4) {
+        if (shift == 2)
+            run_inner<T, F, 2, STAGE>(in, a, d, level, taps);
+        else
+            run_inner<T, F, 3, STAGE>(in, a, d, level, taps);
+    }
+}
+
+/* A tile that touches no end of its row, with all stores at even places. */
+template <typename T, int F>
+__device__ __forceinline__ void analyse_inner(const dwt_pass& p, const bank<T, F>& taps,
+                                              unsigned row, int k, uint64_t* barrier,
+                                              T* items)
+{
+    constexpr int V = dwt_item<T>::vector;
+    const int64_t shift = min((int64_t)k * p.step, p.last);
+    const T* const x =
+        (const T*)p.x + row * p.x_pitch + p.inner[0].place + (shift << p.levels);
+    const int head = (int)((uintptr_t)x / sizeof(T) % V);
+    if (threadIdx.x == 0) {
+        const uint32_t bytes =
+            (uint32_t)((head + p.inner[0].count + V - 1) / V * V * (int)sizeof(T));
+        bulk_init(barrier);
+        bulk_expect(barrier, bytes);
+        bulk_copy(items, x - head, bytes, barrier);
+    }
+    __syncthreads();
+    bulk_wait(barrier, 0);
+    T* const d = (T*)p.d + row * p.d_pitch;
+    T* const other = items + p.layout[0].area[1];
+    int first = head; /* window of what lies in shared memory */
+    for (int l = 1;; ++l) {
+        const T* const in = (l & 1 ? items : other) + first / V * V;
+        T* const d_out = d + p.inner[l].place + (shift << (p.levels - l));
+        if (l == p.levels) {
+            T* const a_out =
+                (T*)p.a + row * p.a_pitch + p.span[DWT_INNER][l].begin + shift;
+            if (sizeof(T) == 4 && p.late)
+                run_inner_shifted<T, F, LAST_LATE>(first % V, in, a_out, d_out,
+                                                   p.inner[l], taps);
+            else
+                run_inner_shifted<T, F, LAST>(first % V, in, a_out, d_out, p.inner[l],
+                                              taps);
+            return;
+        }
+        run_inner_shifted<T, F, KEEP>(first % V, in, l & 1 ? other : items, d_out,
+                                      p.inner[l], taps);
+        first = p.pad[l];
+        __syncthreads();
+    }
+}
+
+/* ------------------------------------------------------------------ the kernel */
+
+template <typename T, int F>
+__device__ __forceinline__ void analyse_block(const dwt_pass& p, const bank<T, F>& taps,
+                                              dwt_header* header, T* items)
+{
+    if (CUFILTER_BULK_COPIES && p.tiles) {
+        const unsigned blocks = (unsigned)(p.tiles + p.ends);
+        const unsigned row = p.rows == 1 ? 0 : blockIdx.x / blocks;
+        const int k = (int)(blockIdx.x - row * blocks) - p.ends;
+        const uintptr_t places = (uintptr_t)((T*)p.d + row * p.d_pitch) |
+                                 (uintptr_t)((T*)p.a + row * p.a_pitch);
+        if (k >= p.fast_begin && k < p.fast_end && places % 8 == 0) {
+            analyse_inner(p, taps, row, k, &header->barrier, items);
+            return;
+        }
+    }
+    const dwt_block b = dwt_block_of(p);
+    describe_levels(p, b, header);
+    __syncthreads();
+    if (b.ends)
+        analyse_ends(p, b.row, header, items, taps);
+    else
+        analyse_rows(p, b, header, items, taps);
 }
 
 template <typename T, int F>
 __global__ void __launch_bounds__(256)
-    analyse(const __grid_constant__ dwt_pass p, const __grid_constant__ bank<T, F> given)
+    analyse(const __grid_constant__ dwt_pass p, const __grid_constant__ bank<T, F> taps)
 {
     extern __shared__ __align__(16) unsigned char memory[];
-    uint64_t* const barrier = (uint64_t*)memory;
-    unsigned char* const behind = memory + DWT_HEADER_BYTES;
-    const dwt_block b = dwt_block_of(p);
-    const size_t taps_bytes =
-        F ? 0 : 2 * sizeof(typename dwt_item<T>::real) * (size_t)p.filter_length;
-    tile<T> t{p,
-              b,
-              p.layout[b.inner ? 0 : 1],
-              (T*)(behind + (taps_bytes + 15) / 16 * 16),
-              {0, 0}};
-    bank<T, F> taps = given;
-    taps.prepare(p, behind);
-    load_samples(t, barrier);
-    for (int l = 1; l <= p.levels; ++l) {
-        if (!b.inner) {
-            extend(t, l - 1);
-            __syncthreads();
-        }
-        if (b.batch)
-            run_unit<T, F, true>(t, 0, l, taps);
-        else
-            for (int u = 0; u < b.units; ++u)
-                run_unit<T, F, false>(t, u, l, taps);
-        if (l < p.levels)
-            __syncthreads();
+    dwt_header* const header = (dwt_header*)memory;
+    if constexpr (F > 0) {
+        analyse_block(p, taps, header, (T*)(header + 1));
+    } else {
+        bank<T, F> here = taps;
+        here.prepare(p, header + 1);
+        const size_t bytes = 2 * sizeof(typename dwt_item<T>::real) * (size_t)here.F;
+        analyse_block(p, here, header,
+                      (T*)((char*)(header + 1) + (bytes + 15) / 16 * 16));
     }
 }
 
@@ -305,7 +510,7 @@ enum cufilter_status launch(const struct dwt_spec* spec, const struct dwt_pass* 
                             const void* taps, cudaStream_t stream)
 {
     using R = typename dwt_item<T>::real;
-    size_t bytes = DWT_HEADER_BYTES + p->shared_items * sizeof(T) + 16;
+    size_t bytes = sizeof(dwt_header) + p->shared_items * sizeof(T) + 16;
     bank<T, F> b;
     if constexpr (F > 0) {
         (void)taps;

@@ -9,9 +9,10 @@ enum {
     BATCH_ITEMS = 4096, /* of short rows in a block */
     MOST_TILE = 4096,   /* items of level 0 that a tile makes or takes */
     LEAST_TILE = 1024,
-    HALO_SHARE = 8,  /* a tile's halo is at most this part of it */
-    MOST_LEVELS = 6, /* of tiles; a whole row has DWT_PASS_LEVELS */
-    SLACK = 16       /* items that vectors may read beyond an area's last one */
+    HALO_SHARE = 8,      /* a tile's halo is at most this part of it */
+    MOST_LEVELS = 6,     /* of tiles; a whole row has DWT_PASS_LEVELS */
+    HEADER_BYTES = 2048, /* of a kernel's own; more than it needs */
+    SLACK = 16           /* items that vectors may read beyond an area's last one */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -45,8 +46,10 @@ static void begin_pass(struct dwt_pass* p, const struct dwt_spec* s, int from)
     p->rows = (int64_t)s->rows;
     p->levels = (int)least(s->levels - from, DWT_PASS_LEVELS);
     p->n[0] = (int64_t)axis->n;
-    for (int l = 1; l <= p->levels; ++l)
+    for (int l = 1; l <= p->levels; ++l) {
         p->n[l] = (int64_t)s->horizontal[from + l - 1].n_coefs;
+        p->d_offset[l - 1] = (int64_t)s->detail[from + l - 1];
+    }
 }
 
 /* Places areas one after the other; counts of items. */
@@ -63,7 +66,7 @@ static void lay_areas(struct dwt_layout* layout, const int64_t* counts, int n)
 static size_t shared_limit(const struct dwt_spec* s, const struct dwt_limits* limits)
 {
     const size_t taps = 2 * (s->type == CUFILTER_DWT_F64 ? 8 : 4) * s->filter_length;
-    return (limits->shared_bytes - taps - 64) / dwt_item_bytes(s->type);
+    return (limits->shared_bytes - taps - HEADER_BYTES) / dwt_item_bytes(s->type);
 }
 
 static int tile_size(const struct dwt_spec* s, int64_t n, const struct dwt_limits* limits)
@@ -85,6 +88,30 @@ static int tile_levels(const struct dwt_pass* p, int tile)
            ((2 << levels) - 1) * (int64_t)(p->filter_length - 2) <= tile / HALO_SHARE)
         ++levels;
     return levels;
+}
+
+/* Tiles whose loads, in whole vectors, and stores stay within every level of the row. */
+static bool is_fast(const struct dwt_pass* p, int tile)
+{
+    const int64_t shift = least(tile * p->step, p->last);
+    for (int l = 0; l <= p->levels; ++l) {
+        const struct dwt_span* const s = &p->span[DWT_INNER][l];
+        const int64_t by = shift << (p->levels - l);
+        if (s->begin + by < 3 || s->end + by + 3 > p->n[l])
+            return false;
+    }
+    return true;
+}
+
+static void find_fast_tiles(struct dwt_pass* p)
+{
+    int begin = 0, end = p->tiles;
+    while (begin < end && !is_fast(p, begin))
+        ++begin;
+    while (end > begin && !is_fast(p, end - 1))
+        --end;
+    p->fast_begin = begin;
+    p->fast_end = end;
 }
 
 static void choose_threads(struct dwt_pass* p, const struct dwt_spec* s)
@@ -121,7 +148,7 @@ static void lay_analysis(struct dwt_pass* p, enum dwt_segment segment, int64_t c
 {
     for (int l = 0; l < p->levels; ++l) {
         const struct dwt_span* const s = &p->span[segment][l];
-        const int64_t first = 2 * p->span[segment][l + 1].begin + p->start;
+        const int64_t first = 2 * p->span[segment][l + 1].begin + p->start - p->pad[l];
         const int64_t end =
             p->start + 2 * (p->span[segment][l + 1].end - 1) + p->filter_length;
         counts[l & 1] = most(counts[l & 1], most(end, s->end) - first);
@@ -131,6 +158,7 @@ static void lay_analysis(struct dwt_pass* p, enum dwt_segment segment, int64_t c
 static void whole_analysis(struct dwt_pass* p)
 {
     int64_t counts[2] = {0, 0};
+    memset(p->pad, 0, sizeof p->pad);
     for (int l = 0; l <= p->levels; ++l)
         p->span[DWT_LEFT][l] = (struct dwt_span){0, p->n[l], p->n[l]};
     lay_analysis(p, DWT_LEFT, counts);
@@ -138,11 +166,25 @@ static void whole_analysis(struct dwt_pass* p)
     p->tiles = 0;
 }
 
-/* Where level l begins in a segment that begins at b of level J. */
-static int64_t analysis_begin(const struct dwt_pass* p, int l, int64_t b)
+/* Where the levels begin in a segment that begins at b of level J. */
+static void analysis_begins(const struct dwt_pass* p, int64_t b, int64_t* begin)
 {
-    const int bits = p->levels - l;
-    return (b << bits) + (int64_t)p->start * (((int64_t)1 << bits) - 1);
+    begin[p->levels] = b;
+    for (int l = p->levels - 1; l >= 0; --l)
+        begin[l] = 2 * begin[l + 1] + p->start - p->pad[l];
+}
+
+/* Pads each level so that its details begin at a multiple of 32 bytes of their memory,
+ * which begins at one. Those of level J cannot, for the approximation does. */
+static void choose_pads(struct dwt_pass* p, const struct dwt_spec* s, int64_t b)
+{
+    const bool wide = dwt_item_bytes(s->type) == 8;
+    for (int l = p->levels - 1; l >= 1; --l) {
+        b = 2 * b + p->start;
+        p->pad[l] = (int)((b + p->d_offset[l - 1]) & (wide ? 3 : 7));
+        b -= p->pad[l];
+    }
+    p->late = !wide && (p->d_offset[p->levels - 1] & 1);
 }
 
 /* The last b of level J such that a segment which ends there reaches no end of the row.
@@ -161,23 +203,28 @@ static int64_t analysis_end(const struct dwt_pass* p)
 
 /* Each end takes as many items of level J as the filter has taps, so that it holds what
  * the mode may ask of it. */
-static bool tile_analysis(struct dwt_pass* p, int tile)
+static bool tile_analysis(struct dwt_pass* p, const struct dwt_spec* s, int tile)
 {
     const int J = p->levels, F = p->filter_length;
-    const int64_t begin = F, end = analysis_end(p) - F, inner = end - begin;
-    int64_t counts[2] = {0, 0};
-    if (inner < 1)
+    int64_t counts[2] = {0, 0}, b[DWT_PASS_LEVELS + 1], r[DWT_PASS_LEVELS + 1];
+    const int64_t begin = (2 * F + 15) / 8 * 8;
+    const int64_t inner = (analysis_end(p) - F - begin) & ~(int64_t)1;
+    if (inner < 2)
         return false;
-    p->step = least(most(tile >> J, 1), inner);
+    choose_pads(p, s, begin);
+    analysis_begins(p, begin, b);
+    analysis_begins(p, begin + inner, r);
+    p->step = least(most(tile >> J, 2), inner);
     p->tiles = (int)((inner + p->step - 1) / p->step);
     p->last = inner - p->step;
     p->ends = 1;
-    int64_t inner_end = begin + p->step, left_end = begin;
+    int64_t inner_end = begin + p->step + p->late, left_end = begin + p->late;
     for (int l = J; l >= 0; --l) {
-        const int64_t b = analysis_begin(p, l, begin), r = analysis_begin(p, l, end);
-        p->span[DWT_INNER][l] = (struct dwt_span){b, inner_end, b + (p->step << (J - l))};
-        p->span[DWT_LEFT][l] = (struct dwt_span){0, left_end, b};
-        p->span[DWT_RIGHT][l] = (struct dwt_span){r, p->n[l], p->n[l]};
+        const int late = l == J ? p->late : 0;
+        p->span[DWT_INNER][l] =
+            (struct dwt_span){b[l], inner_end, b[l] + (p->step << (J - l)) + late};
+        p->span[DWT_LEFT][l] = (struct dwt_span){0, left_end, b[l] + late};
+        p->span[DWT_RIGHT][l] = (struct dwt_span){r[l], p->n[l], p->n[l]};
         inner_end = 2 * (inner_end - 1) + p->start + F;
         left_end = 2 * (left_end - 1) + p->start + F;
     }
@@ -188,6 +235,17 @@ static bool tile_analysis(struct dwt_pass* p, int tile)
     lay_analysis(p, DWT_RIGHT, counts);
     lay_areas(&p->layout[1], counts, 2);
     p->shared_items = (size_t)most(p->layout[0].unit, 2 * (int64_t)p->layout[1].unit);
+    const int outputs = dwt_item_bytes(s->type) == 4 ? 2 : 1;
+    for (int l = 0; l <= J; ++l) {
+        const struct dwt_span* const span = &p->span[DWT_INNER][l];
+        const int count = (int)(span->end - span->begin), own = (int)(p->step << (J - l));
+        p->inner[l] = (struct dwt_inner_level){
+            .place = span->begin + (l ? p->d_offset[l - 1] : 0),
+            .count = count,
+            .groups = ((l < J ? count : own) + outputs - 1) / outputs,
+            .own = own};
+    }
+    find_fast_tiles(p);
     return true;
 }
 
@@ -201,11 +259,13 @@ enum cufilter_status dwt_plan_analysis(struct dwt_pass* p, const struct dwt_spec
         const int levels = p->levels;
         int tile = tile_size(s, p->n[0], limits);
         for (p->levels = tile_levels(p, tile); tile >= 64; tile /= 2)
-            if (tile_analysis(p, tile) && p->shared_items <= limit)
+            if (tile_analysis(p, s, tile) && p->shared_items <= limit)
                 break;
-        if (tile < 64) {
-            p->levels = levels;
+        /* Fewer levels need less room beside the items. */
+        for (p->levels = tile < 64 ? levels : p->levels; tile < 64; --p->levels) {
             whole_analysis(p);
+            if ((size_t)p->layout[1].unit <= limit || p->levels == 1)
+                break;
         }
     }
     if (!p->tiles)
@@ -278,12 +338,30 @@ static void set_inner(struct dwt_pass* p, int64_t begin)
             (struct dwt_span){synthesis_begin(p, l, begin), end[l], l ? end[l] : own};
 }
 
+static void describe_inner(struct dwt_pass* p, const struct dwt_spec* s)
+{
+    const int items = dwt_item_bytes(s->type) == 4 ? 4 : 2, J = p->levels;
+    for (int l = 0; l <= J; ++l) {
+        const struct dwt_span* const span = &p->span[DWT_INNER][l ? l : J];
+        struct dwt_inner_level* const inner = &p->inner[l];
+        inner->place = span->begin + (l ? p->d_offset[l - 1] : 0);
+        inner->count = (int)(span->end - span->begin);
+        if (l == 0)
+            continue;
+        const struct dwt_span* const made = &p->span[DWT_INNER][l - 1];
+        inner->own = (int)(made->own_end - made->begin);
+        inner->groups =
+            (int)((l > 1 ? made->end : made->own_end) - made->begin + items - 1) / items;
+    }
+    find_fast_tiles(p);
+}
+
 /* Without a period nothing lies beside the coefficients: tiles from the first item to the
  * last. */
-static bool tile_plain(struct dwt_pass* p, int tile)
+static bool tile_plain(struct dwt_pass* p, const struct dwt_spec* s, int tile)
 {
     int64_t counts[DWT_PASS_LEVELS + 3] = {0};
-    p->step = most(tile >> p->levels, 1);
+    p->step = most(tile >> p->levels, 2);
     const int64_t items = p->step << p->levels;
     p->tiles = (int)((p->n[0] + items - 1) / items);
     p->last = (p->tiles - 1) * p->step;
@@ -292,10 +370,11 @@ static bool tile_plain(struct dwt_pass* p, int tile)
     lay_synthesis(p, DWT_INNER, counts);
     lay_areas(&p->layout[0], counts, p->levels + 3);
     p->shared_items = (size_t)p->layout[0].unit;
+    describe_inner(p, s);
     return true;
 }
 
-static bool tile_periodic(struct dwt_pass* p, int tile)
+static bool tile_periodic(struct dwt_pass* p, const struct dwt_spec* s, int tile)
 {
     const int J = p->levels, F = p->filter_length;
     int64_t counts[DWT_PASS_LEVELS + 3] = {0}, left_end[DWT_PASS_LEVELS + 1];
@@ -303,10 +382,10 @@ static bool tile_periodic(struct dwt_pass* p, int tile)
     const int64_t begin = F;
     while (end > begin && !within(p, end))
         --end;
-    end -= F;
-    if (end - begin < 1)
+    end = begin + ((end - F - begin) & ~(int64_t)1);
+    if (end - begin < 2)
         return false;
-    p->step = least(most(tile >> J, 1), end - begin);
+    p->step = least(most(tile >> J, 2), end - begin);
     p->tiles = (int)((end - begin + p->step - 1) / p->step);
     p->last = end - begin - p->step;
     p->ends = 1;
@@ -324,6 +403,7 @@ static bool tile_periodic(struct dwt_pass* p, int tile)
     lay_synthesis(p, DWT_RIGHT, counts);
     lay_areas(&p->layout[1], counts, J + 3);
     p->shared_items = (size_t)most(p->layout[0].unit, 2 * (int64_t)p->layout[1].unit);
+    describe_inner(p, s);
     return true;
 }
 
@@ -337,13 +417,15 @@ enum cufilter_status dwt_plan_synthesis(struct dwt_pass* p, const struct dwt_spe
         const int levels = p->levels;
         int tile = tile_size(s, p->n[0], limits);
         for (p->levels = tile_levels(p, tile); tile >= 64; tile /= 2)
-            if ((p->mode == CUFILTER_DWT_PERIODIZATION ? tile_periodic(p, tile)
-                                                       : tile_plain(p, tile)) &&
+            if ((p->mode == CUFILTER_DWT_PERIODIZATION ? tile_periodic(p, s, tile)
+                                                       : tile_plain(p, s, tile)) &&
                 p->shared_items <= limit)
                 break;
-        if (tile < 64) {
-            p->levels = levels;
+        /* Fewer levels need less room beside the items. */
+        for (p->levels = tile < 64 ? levels : p->levels; tile < 64; --p->levels) {
             whole_synthesis(p);
+            if ((size_t)p->layout[1].unit <= limit || p->levels == 1)
+                break;
         }
     }
     if (!p->tiles)

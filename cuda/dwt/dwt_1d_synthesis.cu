@@ -64,7 +64,8 @@ struct bank {
     using R = typename dwt_item<T>::real;
     quad<R> taps[F / 2];
 
-    __device__ __forceinline__ void prepare(const dwt_pass&, void*) {}
+    __device__ __forceinline__ const quad<R>& at(int i) const { return taps[i]; }
+    __device__ __forceinline__ int size() const { return F / 2; }
 
     template <int SKIP, int SHIFT_A, int SHIFT>
     __device__ __forceinline__ void operator()(const T* from_a, const T* from_d,
@@ -97,6 +98,9 @@ struct bank<T, 0> {
         pairs = p.filter_length / 2;
     }
 
+    __device__ __forceinline__ const quad<R>& at(int i) const { return taps[i]; }
+    __device__ __forceinline__ int size() const { return pairs; }
+
     /* Two coefficients a step, and perhaps a last one. */
     template <int SKIP, int SHIFT_A, int SHIFT>
     __device__ __forceinline__ void operator()(const T* from_a, const T* from_d,
@@ -122,234 +126,426 @@ struct bank<T, 0> {
     }
 };
 
-/* One level of a unit, or of the rows of a batch. */
+/* ------------------------------------------------------------------ levels held */
+
+/* Thread l of unit u finds out about level l: the coefficients that it holds, or for
+ * level 0 the items that it makes. */
+__device__ __forceinline__ void describe_levels(const dwt_pass& p, const dwt_block& b,
+                                                dwt_header* header)
+{
+    const int u = (int)threadIdx.x / 32, l = (int)threadIdx.x % 32;
+    if (l > p.levels || u > (b.ends ? 1 : 0))
+        return;
+    const dwt_span s = dwt_span_of(p, b, u, l);
+    dwt_level level{};
+    level.begin = s.begin;
+    level.count = level.own = (int)((l ? s.end : s.own_end) - s.begin);
+    if (l) {
+        const dwt_span x = dwt_span_of(p, b, u, l - 1);
+        const int64_t end = p.pair_start + (x.end - 1) / 2 + p.filter_length / 2 + p.skip;
+        level.left = (int)(s.begin - (p.pair_start + x.begin / 2));
+        if (p.mode == CUFILTER_DWT_PERIODIZATION)
+            level.right = (int)max((int64_t)0, end - s.end);
+    }
+    header->levels[u][l] = level;
+}
+
+/* The bands of a block's units: 0 the approximation of level J, else the details of level
+ * i, and where they go. */
 template <typename T>
-struct level_work {
+struct bands_held {
+    const dwt_pass& p;
+    const dwt_block& b;
+    const dwt_header* header;
+    const dwt_layout& layout;
+    T* items;
+    bool congruent; /* all but rows of odd pitch go by bulk copies */
+
+    __device__ __forceinline__ const dwt_level& level(int u, int l) const
+    {
+        return header->levels[b.ends ? u : 0][l];
+    }
+    /* The first coefficient that lies in the signal. */
+    __device__ __forceinline__ const T* from(int u, int i) const
+    {
+        const int64_t row = b.row + (b.ends ? 0 : u);
+        const T* const band = i ? (const T*)p.d + row * p.d_pitch + p.d_offset[i - 1]
+                                : (const T*)p.a + row * p.a_pitch;
+        return band + level(u, i ? i : p.levels).begin;
+    }
+    /* Of what lies to the left of that. */
+    __device__ __forceinline__ int shift(int u, int i) const
+    {
+        constexpr int V = dwt_item<T>::vector;
+        const T* const first = from(u, i) - level(u, i ? i : p.levels).left;
+        return congruent ? (int)((uintptr_t)first / sizeof(T) % V) : 0;
+    }
+    __device__ __forceinline__ T* area(int u, int i) const
+    {
+        return items + u * layout.unit + layout.area[i];
+    }
+    /* The approximation of level l < J that is made here. */
+    __device__ __forceinline__ T* made(int u, int l) const
+    {
+        return area(u, p.levels + (l & 1 ? 1 : 2));
+    }
+};
+
+template <typename T>
+__device__ __forceinline__ bands_held<T> load_bands(const dwt_pass& p, const dwt_block& b,
+                                                    dwt_header* header, T* items)
+{
+    constexpr int V = dwt_item<T>::vector;
+    const bool congruent = CUFILTER_BULK_COPIES &&
+                           (b.rows == 1 || (p.d_pitch % V == 0 && p.a_pitch % V == 0));
+    const bands_held<T> held = {
+        p, b, header, p.layout[b.kind == DWT_INNER ? 0 : 1], items, congruent};
+    const int bands = p.levels + 1;
+    dwt_load<T>((b.ends ? 2 : b.rows) * bands, congruent, &header->barrier, [&](int k) {
+        const int u = k / bands, i = k - u * bands;
+        const dwt_level& level = held.level(u, i ? i : p.levels);
+        return dwt_run<T>{held.area(u, i) + held.shift(u, i) + level.left,
+                          held.from(u, i), level.count};
+    });
+    return held;
+}
+
+/* ------------------------------------------------------------------ rows */
+
+/* The coefficients beside those of whole rows, periodic; `first` of row 0. */
+template <typename T>
+__device__ __forceinline__ void extend_rows(const dwt_level& level, int rows, int unit,
+                                            T* first)
+{
+    const int each = level.left + level.right, n = level.count;
+    if (each == 0)
+        return;
+    const dwt_divider by_each(each);
+    for (int i = (int)threadIdx.x; i < rows * each; i += (int)blockDim.x) {
+        const int r = by_each(i), j = i - r * each;
+        const int k = j < level.left ? -1 - j : n + j - level.left;
+        int m = k < 0 ? k + n : k - n;
+        if (m < 0 || m >= n)
+            m = (k % n + n) % n;
+        T* const zero = first + r * unit + level.left;
+        zero[k] = zero[m];
+    }
+}
+
+/* One level of all rows. */
+template <typename T>
+struct rows_level {
     const T *a, *d; /* 8 bytes aligned, at most one item before the first windows */
     T* next;        /* shared; NULL at the last level */
     T* x;           /* global, at the last level */
     int count;      /* items */
-    int rows, unit; /* of a batch */
+    int rows, unit;
     int64_t x_pitch;
 };
 
-template <typename T, int F, int SKIP, int SHIFT_A, int SHIFT, bool BATCH>
-__device__ __forceinline__ void run_level(const level_work<T>& w, const bank<T, F>& taps)
+template <typename T, int F, int SKIP, int SHIFT_A, int SHIFT>
+__device__ __forceinline__ void run_rows(const rows_level<T>& w, const bank<T, F>& taps)
 {
     constexpr int items = n_items<T>;
-    const int groups = (w.count + items - 1) / items;
-    const int total = BATCH ? groups * w.rows : groups;
+    const int groups = (w.count + items - 1) / items, total = groups * w.rows;
     const dwt_divider by_groups(groups);
-    const int lane = (int)threadIdx.x & 31;
-    for (int at = (int)threadIdx.x - lane; at < total; at += (int)blockDim.x) {
-        const bool active = at + lane < total;
-        const int i = active ? at + lane : total - 1;
-        const int r = BATCH ? by_groups(i) : 0, t = i - r * groups;
-        T y[items];
+    for (int i = (int)threadIdx.x; i < total; i += (int)blockDim.x) {
+        const int r = by_groups(i), t = i - r * groups;
         const int from = r * w.unit + t * (items / 2);
+        T y[items];
         taps.template operator()<SKIP, SHIFT_A, SHIFT>(w.a + from, w.d + from, y);
-        if (w.next) {
-            if (active)
-                dwt_keep(w.next + r * w.unit + t * items, y);
-        } else if (BATCH) {
-            if (active)
-                dwt_store_apart(w.x + r * w.x_pitch, t * items, w.count, y);
-        } else {
-            dwt_store(w.x, active ? t * items : w.count + items, w.count, y);
-        }
+        if (w.next)
+            dwt_keep(w.next + r * w.unit + t * items, y);
+        else
+            dwt_store_apart(w.x + r * w.x_pitch, t * items, w.count, y);
     }
 }
 
-template <typename T, int F, int SKIP, bool BATCH>
-__device__ __forceinline__ void run_shifted(const level_work<T>& w, bool shift_a,
-                                            bool shift_d, const bank<T, F>& taps)
+template <typename T, int F, int SKIP>
+__device__ __forceinline__ void run_rows_shifted(const rows_level<T>& w, bool shift_a,
+                                                 bool shift_d, const bank<T, F>& taps)
 {
     if constexpr (sizeof(T) == 4) {
         if (shift_a && shift_d)
-            run_level<T, F, SKIP, 1, 1, BATCH>(w, taps);
+            run_rows<T, F, SKIP, 1, 1>(w, taps);
         else if (shift_a)
-            run_level<T, F, SKIP, 1, 0, BATCH>(w, taps);
+            run_rows<T, F, SKIP, 1, 0>(w, taps);
         else if (shift_d)
-            run_level<T, F, SKIP, 0, 1, BATCH>(w, taps);
+            run_rows<T, F, SKIP, 0, 1>(w, taps);
         else
-            run_level<T, F, SKIP, 0, 0, BATCH>(w, taps);
+            run_rows<T, F, SKIP, 0, 0>(w, taps);
     } else {
-        run_level<T, F, SKIP, 0, 0, BATCH>(w, taps);
+        run_rows<T, F, SKIP, 0, 0>(w, taps);
     }
 }
 
-template <typename T>
-struct tile {
-    const dwt_pass& p;
-    const dwt_block& b;
-    const dwt_layout& layout;
-    T* memory;
-
-    __device__ __forceinline__ int64_t row(int u) const
-    {
-        return b.row + (b.batch ? u : 0);
-    }
-    __device__ __forceinline__ int64_t first(int u, int l) const
-    {
-        return p.pair_start + dwt_span_of(p, b, u, l - 1).begin / 2;
-    }
-    /* Band i: 0 the approximation of level J, else the details of level i. */
-    __device__ __forceinline__ const T* band_of(int u, int i) const
-    {
-        return i ? (const T*)p.d + row(u) * p.d_pitch + p.d_offset[i - 1]
-                 : (const T*)p.a + row(u) * p.a_pitch;
-    }
-    /* By how much first() of a band is shifted in its area. */
-    __device__ __forceinline__ int shift(int u, int i, bool congruent) const
-    {
-        return congruent ? (int)((uintptr_t)(band_of(u, i) + first(u, i ? i : p.levels)) /
-                                 sizeof(T) % dwt_item<T>::vector)
-                         : 0;
-    }
-    __device__ __forceinline__ T* area(int u, int i) const
-    {
-        return memory + u * layout.unit + layout.area[i];
-    }
-    /* The approximation of level l. */
-    __device__ __forceinline__ T* approximation(int u, int l) const
-    {
-        return area(u, l == p.levels ? 0 : p.levels + (l & 1 ? 1 : 2));
-    }
-};
-
-/* Whether bands go by bulk copies, shifted: all but batches of odd pitch. */
-template <typename T>
-__device__ __forceinline__ bool is_congruent(const tile<T>& t)
+/* Whole rows, or a tile at the end of a row without a period. */
+template <typename T, int F>
+__device__ __forceinline__ void synthesise_rows(const dwt_pass& p, const dwt_block& b,
+                                                dwt_header* header, T* items,
+                                                const bank<T, F>& taps)
 {
-    constexpr int V = dwt_item<T>::vector;
-    return CUFILTER_BULK_COPIES &&
-           (!t.b.batch || (t.p.d_pitch % V == 0 && t.p.a_pitch % V == 0));
+    constexpr int even = sizeof(T) == 4 ? ~1 : ~0; /* windows see to an odd item */
+    const bands_held<T> held = load_bands(p, b, header, items);
+    const bool periodized = p.mode == CUFILTER_DWT_PERIODIZATION;
+    const dwt_level* const levels = header->levels[0];
+    const int J = p.levels, unit = held.layout.unit;
+    if (periodized) {
+        for (int i = 0; i <= J; ++i)
+            extend_rows(levels[i ? i : J], b.rows, unit,
+                        held.area(0, i) + held.shift(0, i));
+        __syncthreads();
+    }
+    int shift_a = held.shift(0, 0);
+    const T* a = held.area(0, 0);
+    for (int l = J; l >= 1; --l) {
+        const int shift_d = held.shift(0, l);
+        rows_level<T> w;
+        w.a = a + (shift_a & even);
+        w.d = held.area(0, l) + (shift_d & even);
+        T* const made = held.made(0, l - 1);
+        w.next = l > 1 ? made + levels[l - 1].left : nullptr;
+        w.x = (T*)p.x + b.row * p.x_pitch + levels[0].begin;
+        w.count = levels[l - 1].count;
+        w.rows = b.rows;
+        w.unit = unit;
+        w.x_pitch = p.x_pitch;
+        if (F % 4 == 0 && p.skip)
+            run_rows_shifted<T, F, F % 4 == 0 ? 1 : 0>(w, shift_a & 1, shift_d & 1, taps);
+        else
+            run_rows_shifted<T, F, 0>(w, shift_a & 1, shift_d & 1, taps);
+        if (l == 1)
+            return;
+        __syncthreads();
+        if (periodized) {
+            extend_rows(levels[l - 1], b.rows, unit, made);
+            __syncthreads();
+        }
+        a = made;
+        shift_a = 0;
+    }
 }
 
+/* ------------------------------------------------------------------ ends */
+
+/* Coefficients beside the left end come from the right one, and the other way round. */
 template <typename T>
-__device__ __forceinline__ void load_bands(const tile<T>& t, bool congruent,
-                                           uint64_t* barrier)
+__device__ __forceinline__ void extend_ends(const dwt_level& left, const dwt_level& right,
+                                            int64_t n, T* near_first, T* far_first)
 {
-    const int bands = t.p.levels + 1;
-    dwt_load<T>(t.b.units * bands, congruent, barrier, [&](int i) {
-        const int u = i / bands, band = i - u * bands, l = band ? band : t.p.levels;
-        const dwt_span s = dwt_span_of(t.p, t.b, u, l);
-        return dwt_run<T>{t.area(u, band) + t.shift(u, band, congruent) +
-                              (s.begin - t.first(u, l)),
-                          t.band_of(u, band) + s.begin, (int)(s.end - s.begin)};
-    });
+    T* const near = near_first + left.left;              /* item 0 */
+    T* const far = far_first + right.left - right.begin; /* likewise */
+    for (int j = (int)threadIdx.x; j < left.left + right.right; j += (int)blockDim.x) {
+        const int64_t k = j < left.left ? -1 - j : n + (j - left.left);
+        const int64_t m = dwt_modulo(k, n);
+        (k < 0 ? near : far)[k] = (m < left.count ? near : far)[m];
+    }
 }
 
-/* Calls put(u, k, m) for every coefficient k of level l that lies beside unit u, where
- * the period makes it m. Of the left segment none is missing on its right, and of the
- * right one none on its left. */
-template <typename T, typename Put>
-__device__ __forceinline__ void for_beside(const tile<T>& t, int l, Put put)
+/* Both ends of a row. Few items, and not worth much code. */
+template <typename T, int F>
+__device__ __forceinline__ void synthesise_ends(const dwt_pass& p, int64_t row,
+                                                dwt_header* header, T* items,
+                                                const bank<T, F>& taps)
 {
-    const int units = t.b.batch ? 1 : t.b.units, rows = t.b.batch ? t.b.units : 1;
-    for (int u = 0; u < units; ++u) {
-        const dwt_span s = dwt_span_of(t.p, t.b, u, l);
-        const int64_t x_end = dwt_span_of(t.p, t.b, u, l - 1).end;
-        const int left = (int)(s.begin - t.first(u, l));
-        const int right =
-            (int)max((int64_t)0, t.p.pair_start + (x_end - 1) / 2 +
-                                     t.p.filter_length / 2 + t.p.skip - s.end);
-        const int each = left + right;
-        for (int i = (int)threadIdx.x; i < rows * each; i += (int)blockDim.x) {
-            const int r = rows > 1 ? i / each : 0, j = i - r * each;
-            const int64_t k = j < left ? -1 - j : s.end + (j - left);
-            put(u + r, k, dwt_modulo(k, t.p.n[l]));
+    dwt_block b{};
+    b.row = row;
+    b.rows = 1;
+    b.ends = true;
+    b.kind = DWT_LEFT;
+    const bands_held<T> held = load_bands(p, b, header, items);
+    const int J = p.levels;
+    for (int i = 0; i <= J; ++i) {
+        const int l = i ? i : J;
+        extend_ends(header->levels[0][l], header->levels[1][l], p.n[l],
+                    held.area(0, i) + held.shift(0, i),
+                    held.area(1, i) + held.shift(1, i));
+    }
+    __syncthreads();
+    for (int l = J; l >= 1; --l) {
+        for (int u = 0; u < 2; ++u) {
+            const dwt_level& level = header->levels[u][l - 1];
+            const T* const a =
+                l == J ? held.area(u, 0) + held.shift(u, 0) : held.made(u, l);
+            const T* const d = held.area(u, l) + held.shift(u, l);
+            T* const to = l > 1 ? held.made(u, l - 1) + level.left
+                                : (T*)p.x + row * p.x_pitch + level.begin;
+            for (int i = (int)threadIdx.x; i < level.count; i += (int)blockDim.x) {
+                const bool odd = i & 1;
+                const int at = i / 2 + (odd ? p.skip : 0);
+                T y = dwt_zero<T>();
+#pragma unroll 1
+                for (int k = 0; k < taps.size(); ++k) {
+                    const quad<typename dwt_item<T>::real>& tap = taps.at(k);
+                    y = dwt_fma(odd ? tap.odd_hi : tap.even_hi, d[at + k], y);
+                    y = dwt_fma(odd ? tap.odd_lo : tap.even_lo, a[at + k], y);
+                }
+                to[i] = y;
+            }
+        }
+        __syncthreads();
+        if (l > 1) {
+            extend_ends(header->levels[0][l - 1], header->levels[1][l - 1], p.n[l - 1],
+                        held.made(0, l - 1), held.made(1, l - 1));
+            __syncthreads();
         }
     }
 }
 
-/* The bands' come from global memory. */
-template <typename T>
-__device__ __noinline__ void extend_bands(const tile<T>& t, bool congruent)
+/* ------------------------------------------------------------------ inner tiles */
+
+template <typename T, int F, int SKIP, int SHIFT_A, int SHIFT, bool LAST>
+__device__ __forceinline__ void run_inner(const T* a, const T* d, T* to,
+                                          const dwt_inner_level& level,
+                                          const bank<T, F>& taps)
 {
-    for (int band = 0; band <= t.p.levels; ++band) {
-        const int l = band ? band : t.p.levels;
-        for_beside(t, l, [&](int u, int64_t k, int64_t m) {
-            t.area(u, band)[t.shift(u, band, congruent) + k - t.first(u, l)] =
-                t.band_of(u, band)[m];
-        });
+    constexpr int items = n_items<T>;
+    const bool odd = LAST && sizeof(T) == 4 && (uintptr_t)to % 16;
+    /* The warps keep together: stores of odd rows exchange between lanes. */
+    const int groups = odd ? (level.groups + 31) / 32 * 32 : level.groups;
+    for (int t = (int)threadIdx.x; t < groups; t += (int)blockDim.x) {
+        T y[items];
+        const int from = min(t, level.groups - 1) * (items / 2);
+        taps.template operator()<SKIP, SHIFT_A, SHIFT>(a + from, d + from, y);
+        if constexpr (!LAST) {
+            dwt_keep_aligned(to + t * items, y);
+        } else if constexpr (items == 4) {
+            if (odd)
+                dwt_store(to, t * items, level.own, y);
+            else
+                __stcs((float4*)(to + t * items), make_float4(y[0], y[1], y[2], y[3]));
+        } else {
+            dwt_store_apart(to, t * items, level.own, y);
+        }
     }
 }
 
-/* Those of the approximation of level l were made in this block. */
-template <typename T>
-__device__ __noinline__ void extend(const tile<T>& t, int l)
+template <typename T, int F, int SKIP, int SHIFT_A, bool LAST>
+__device__ __forceinline__ void run_inner_shifted(bool shift, const T* a, const T* d,
+                                                  T* to, const dwt_inner_level& level,
+                                                  const bank<T, F>& taps)
 {
-    const bool both = !t.b.batch && t.b.units == 2;
-    const int64_t near_end = dwt_span_of(t.p, t.b, 0, l).end;
-    for_beside(t, l, [&](int u, int64_t k, int64_t m) {
-        const int from = !both ? u : m < near_end ? 0 : 1;
-        t.approximation(u, l)[k - t.first(u, l)] =
-            t.approximation(from, l)[m - t.first(from, l)];
-    });
+    if (sizeof(T) == 4 && shift) {
+        if (LAST)
+            run_inner<T, F, SKIP, SHIFT_A, 1, true>(a, d, to, level, taps);
+        else
+            run_inner<T, F, SKIP, SHIFT_A, 1, false>(a, d, to, level, taps);
+    } else {
+        if (LAST)
+            run_inner<T, F, SKIP, SHIFT_A, 0, true>(a, d, to, level, taps);
+        else
+            run_inner<T, F, SKIP, SHIFT_A, 0, false>(a, d, to, level, taps);
+    }
 }
 
-template <typename T, int F, bool BATCH>
-__device__ __forceinline__ void run_unit(const tile<T>& t, int u, int l, bool congruent,
-                                         const bank<T, F>& taps)
+/* A tile whose loads, in whole vectors, stay within its row. */
+template <typename T, int F, int SKIP>
+__device__ __forceinline__ void synthesise_inner(const dwt_pass& p,
+                                                 const bank<T, F>& taps, unsigned row,
+                                                 int k, uint64_t* barrier, T* items)
 {
-    const dwt_pass& p = t.p;
-    const dwt_span s = dwt_span_of(p, t.b, u, l - 1);
-    const int shift_a = l == p.levels ? t.shift(u, 0, congruent) : 0;
-    const int shift_d = t.shift(u, l, congruent);
-    const int odd = sizeof(T) == 4 ? 1 : 0; /* what the windows see to */
-    level_work<T> w;
-    w.a = t.approximation(u, l) + (shift_a & ~odd);
-    w.d = t.area(u, l) + (shift_d & ~odd);
-    w.next = l > 1 ? t.approximation(u, l - 1) + (s.begin - t.first(u, l - 1)) : nullptr;
-    w.x = l > 1 ? nullptr : (T*)p.x + t.row(u) * p.x_pitch + s.begin;
-    w.count = (int)((l > 1 ? s.end : s.own_end) - s.begin);
-    w.rows = t.b.units;
-    w.unit = t.layout.unit;
-    w.x_pitch = p.x_pitch;
-    if constexpr (F % 4 == 0) {
-        if (p.skip) {
-            run_shifted<T, F, 1, BATCH>(w, shift_a & odd, shift_d & odd, taps);
+    constexpr int V = dwt_item<T>::vector;
+    constexpr int even = sizeof(T) == 4 ? ~1 : ~0; /* windows see to an odd item */
+    const int64_t shift = min((int64_t)k * p.step, p.last);
+    const T* const a = (const T*)p.a + row * p.a_pitch + p.inner[0].place + shift;
+    const T* const d = (const T*)p.d + row * p.d_pitch;
+    const int J = p.levels;
+    if (threadIdx.x < 32) {
+        const int i = (int)threadIdx.x;
+        const T* from = a;
+        uint32_t bytes = 0;
+        if (i <= J) {
+            if (i)
+                from = d + p.inner[i].place + (shift << (J - i));
+            const int head = (int)((uintptr_t)from / sizeof(T) % V);
+            bytes =
+                (uint32_t)((head + p.inner[i].count + V - 1) / V * V * (int)sizeof(T));
+            from -= head;
+        }
+        const uint32_t all = __reduce_add_sync(0xffffffffu, bytes);
+        if (i == 0) {
+            bulk_init(barrier);
+            bulk_expect(barrier, all);
+        }
+        __syncwarp();
+        if (bytes)
+            bulk_copy(items + p.layout[0].area[i], from, bytes, barrier);
+    }
+    __syncthreads();
+    bulk_wait(barrier, 0);
+    const int head_a = (int)((uintptr_t)a / sizeof(T) % V);
+    const T* in = items + (head_a & even);
+    bool odd = sizeof(T) == 4 && (head_a & 1);
+    for (int l = J; l >= 1; --l) {
+        const T* const from = d + p.inner[l].place + (shift << (J - l));
+        const int head = (int)((uintptr_t)from / sizeof(T) % V);
+        const T* const band = items + p.layout[0].area[l] + (head & even);
+        if (l == 1) {
+            T* const x =
+                (T*)p.x + row * p.x_pitch + p.span[DWT_INNER][0].begin + (shift << J);
+            if (odd)
+                run_inner_shifted<T, F, SKIP, 1, true>(head & 1, in, band, x, p.inner[1],
+                                                       taps);
+            else
+                run_inner_shifted<T, F, SKIP, 0, true>(head & 1, in, band, x, p.inner[1],
+                                                       taps);
+            return;
+        }
+        T* const next = items + p.layout[0].area[J + ((l - 1) & 1 ? 1 : 2)];
+        if (odd)
+            run_inner_shifted<T, F, SKIP, 1, false>(head & 1, in, band, next, p.inner[l],
+                                                    taps);
+        else
+            run_inner_shifted<T, F, SKIP, 0, false>(head & 1, in, band, next, p.inner[l],
+                                                    taps);
+        in = next;
+        odd = false;
+        __syncthreads();
+    }
+}
+
+/* ------------------------------------------------------------------ the kernel */
+
+template <typename T, int F>
+__device__ __forceinline__ void
+synthesise_block(const dwt_pass& p, const bank<T, F>& taps, dwt_header* header, T* items)
+{
+    if (CUFILTER_BULK_COPIES && p.tiles) {
+        const unsigned blocks = (unsigned)(p.tiles + p.ends);
+        const unsigned row = p.rows == 1 ? 0 : blockIdx.x / blocks;
+        const int k = (int)(blockIdx.x - row * blocks) - p.ends;
+        if (k >= p.fast_begin && k < p.fast_end) {
+            if (F % 4 == 0 && p.skip)
+                synthesise_inner<T, F, F % 4 == 0 ? 1 : 0>(p, taps, row, k,
+                                                           &header->barrier, items);
+            else
+                synthesise_inner<T, F, 0>(p, taps, row, k, &header->barrier, items);
             return;
         }
     }
-    run_shifted<T, F, 0, BATCH>(w, shift_a & odd, shift_d & odd, taps);
+    const dwt_block b = dwt_block_of(p);
+    describe_levels(p, b, header);
+    __syncthreads();
+    if (b.ends)
+        synthesise_ends(p, b.row, header, items, taps);
+    else
+        synthesise_rows(p, b, header, items, taps);
 }
 
 template <typename T, int F>
-__global__ void __launch_bounds__(256)
-    synthesise(const __grid_constant__ dwt_pass p,
-               const __grid_constant__ bank<T, F> given)
+__global__ void __launch_bounds__(256) synthesise(const __grid_constant__ dwt_pass p,
+                                                  const __grid_constant__ bank<T, F> taps)
 {
     extern __shared__ __align__(16) unsigned char memory[];
-    uint64_t* const barrier = (uint64_t*)memory;
-    unsigned char* const behind = memory + DWT_HEADER_BYTES;
-    const dwt_block b = dwt_block_of(p);
-    const size_t taps_bytes =
-        F ? 0 : 2 * sizeof(typename dwt_item<T>::real) * (size_t)p.filter_length;
-    const tile<T> t{p, b, p.layout[b.inner ? 0 : 1],
-                    (T*)(behind + (taps_bytes + 15) / 16 * 16)};
-    bank<T, F> taps = given;
-    taps.prepare(p, behind);
-    const bool periodized = p.mode == CUFILTER_DWT_PERIODIZATION;
-    const bool congruent = is_congruent(t);
-    load_bands(t, congruent, barrier);
-    if (periodized && !b.inner) {
-        extend_bands(t, congruent);
-        __syncthreads();
-    }
-    for (int l = p.levels; l >= 1; --l) {
-        if (periodized && !b.inner && l < p.levels) {
-            extend(t, l);
-            __syncthreads();
-        }
-        if (b.batch)
-            run_unit<T, F, true>(t, 0, l, congruent, taps);
-        else
-            for (int u = 0; u < b.units; ++u)
-                run_unit<T, F, false>(t, u, l, congruent, taps);
-        if (l > 1)
-            __syncthreads();
+    dwt_header* const header = (dwt_header*)memory;
+    if constexpr (F > 0) {
+        synthesise_block(p, taps, header, (T*)(header + 1));
+    } else {
+        bank<T, F> here = taps;
+        here.prepare(p, header + 1);
+        const size_t bytes =
+            sizeof(quad<typename dwt_item<T>::real>) * (size_t)here.pairs;
+        synthesise_block(p, here, header, (T*)((char*)(header + 1) + bytes));
     }
 }
 
@@ -358,7 +554,7 @@ enum cufilter_status launch(const struct dwt_spec* spec, const struct dwt_pass* 
                             const void* taps, cudaStream_t stream)
 {
     using R = typename dwt_item<T>::real;
-    size_t bytes = DWT_HEADER_BYTES + p->shared_items * sizeof(T) + 16;
+    size_t bytes = sizeof(dwt_header) + p->shared_items * sizeof(T) + 16;
     bank<T, F> b;
     if constexpr (F > 0) {
         (void)taps;

@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { BOUNCED_BYTES = 1 << 20 }; /* of pageable memory, at most */
 
 struct gpu {
     const struct dwt_spec* spec;
@@ -20,16 +23,25 @@ struct gpu {
     cudaStream_t stream;
     const struct dwt_engine_type* type;
     struct dwt_engine* engine;
-    struct cufilter_gpu_buffer data, coefs; /* copies of what is the host's */
+    /* Copies of what is the host's: in device memory, and in pinned memory. */
+    struct cufilter_gpu_buffer data, coefs, pinned_data, pinned_coefs;
+};
+
+enum reach {
+    ON_DEVICE,
+    DIRECT,  /* host memory that the kernels reach */
+    BOUNCED, /* by way of pinned memory that they reach */
+    STAGED   /* by way of device memory */
 };
 
 /* Rows of items in the caller's memory, and as the engine gets them. */
 struct rows {
     void* given;
     size_t pitch, cols, n;
-    bool on_device;
+    enum reach reach;
     void* device;
     size_t device_pitch;
+    char* bounce;
 };
 
 static const struct dwt_engine_type* engine_of(int rank)
@@ -53,6 +65,8 @@ static void gpu_destroy(void* self)
         g->type->free(g->engine);
         cufilter_gpu_free_buffer(&g->data);
         cufilter_gpu_free_buffer(&g->coefs);
+        cufilter_gpu_free_buffer(&g->pinned_data);
+        cufilter_gpu_free_buffer(&g->pinned_coefs);
         cudaStreamDestroy(g->stream);
     }
     (void)cudaGetLastError();
@@ -105,66 +119,82 @@ static struct rows coef_rows(const struct gpu* g, const void* p, size_t pitch)
                          .n = s->rank == 2 ? 1 : s->rows};
 }
 
-/* Finds where the rows lie; host memory gets a place in `copy`. */
+/* Finds where the rows lie; host memory may get a place in one of the two copies. */
 static enum cufilter_status find(const struct gpu* g, struct rows* r,
-                                 struct cufilter_gpu_buffer* copy, const char* what)
+                                 struct cufilter_gpu_buffer* copy,
+                                 struct cufilter_gpu_buffer* pinned, const char* what)
 {
-    const size_t item = dwt_item_bytes(g->spec->type);
+    const size_t item = dwt_item_bytes(g->spec->type), bytes = r->n * r->cols * item;
     enum cufilter_memory memory;
     CUFILTER_TRY(cufilter_memory_of(g->spec->device, r->given,
                                     ((r->n - 1) * r->pitch + r->cols) * item, &memory,
                                     &r->device));
-    r->on_device = memory == CUFILTER_MEMORY_DEVICE;
+    const bool aligned = (uintptr_t)r->device % item == 0;
     r->device_pitch = r->pitch;
-    if (r->on_device && (uintptr_t)r->device % item)
+    r->reach = ON_DEVICE;
+    if (memory == CUFILTER_MEMORY_DEVICE && !aligned)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "dwt_gpu: %s on a device must begin at a multiple of its "
                              "items' %zu bytes, not at %p",
                              what, item, r->given);
-    if (r->on_device)
+    if (memory == CUFILTER_MEMORY_DEVICE)
         return CUFILTER_OK;
-    CUFILTER_TRY(cufilter_gpu_grow_device("dwt_gpu", copy, r->n * r->cols * item, what));
-    r->device = copy->device;
+    r->reach = DIRECT;
+    if (memory == CUFILTER_MEMORY_MAPPED && aligned && g->spec->rank == 1)
+        return CUFILTER_OK;
     r->device_pitch = r->cols;
+    if (bytes <= BOUNCED_BYTES && g->spec->rank == 1) {
+        r->reach = BOUNCED;
+        CUFILTER_TRY(cufilter_gpu_grow_pinned("dwt_gpu", pinned, bytes));
+        r->device = pinned->device;
+        r->bounce = pinned->host;
+        return CUFILTER_OK;
+    }
+    r->reach = STAGED;
+    CUFILTER_TRY(cufilter_gpu_grow_device("dwt_gpu", copy, bytes, what));
+    r->device = copy->device;
+    return CUFILTER_OK;
+}
+
+/* One row, or rows without gaps, may be longer than a pitch can be. */
+static enum cufilter_status copy_rows(const struct gpu* g, void* to, size_t to_pitch,
+                                      const void* from, size_t from_pitch, size_t cols,
+                                      size_t n, enum cudaMemcpyKind kind)
+{
+    if (n == 1 || (to_pitch == cols && from_pitch == cols))
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync(to, from, n * cols, kind, g->stream));
+    else
+        CUFILTER_TRY_CUDA(
+            cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, cols, n, kind, g->stream));
     return CUFILTER_OK;
 }
 
 static enum cufilter_status bring(const struct gpu* g, const struct rows* r)
 {
     const size_t item = dwt_item_bytes(g->spec->type), cols = r->cols * item;
-    if (r->on_device)
-        return CUFILTER_OK;
-    if (r->pitch == r->cols)
-        CUFILTER_TRY_CUDA(cudaMemcpyAsync(r->device, r->given, r->n * cols,
-                                          cudaMemcpyHostToDevice, g->stream));
-    else
-        CUFILTER_TRY_CUDA(cudaMemcpy2DAsync(r->device, cols, r->given, r->pitch * item,
-                                            cols, r->n, cudaMemcpyHostToDevice,
-                                            g->stream));
+    if (r->reach == BOUNCED)
+        for (size_t i = 0; i < r->n; ++i)
+            memcpy(r->bounce + i * cols, (char*)r->given + i * r->pitch * item, cols);
+    if (r->reach == STAGED)
+        CUFILTER_TRY(copy_rows(g, r->device, cols, r->given, r->pitch * item, cols, r->n,
+                               cudaMemcpyHostToDevice));
     return CUFILTER_OK;
 }
 
-static enum cufilter_status take_back(const struct gpu* g, const struct rows* r)
+/* Returns `out` to the caller, and the memory of both where it is the host's. */
+static enum cufilter_status take_back(const struct gpu* g, const struct rows* in,
+                                      const struct rows* out)
 {
-    const size_t item = dwt_item_bytes(g->spec->type), cols = r->cols * item;
-    if (r->on_device)
-        return CUFILTER_OK;
-    if (r->pitch == r->cols)
-        CUFILTER_TRY_CUDA(cudaMemcpyAsync(r->given, r->device, r->n * cols,
-                                          cudaMemcpyDeviceToHost, g->stream));
-    else
-        CUFILTER_TRY_CUDA(cudaMemcpy2DAsync(r->given, r->pitch * item, r->device, cols,
-                                            cols, r->n, cudaMemcpyDeviceToHost,
-                                            g->stream));
-    return CUFILTER_OK;
-}
-
-/* The caller's memory is the caller's again. */
-static enum cufilter_status finish(const struct gpu* g, const struct rows* a,
-                                   const struct rows* b)
-{
-    if (!a->on_device || !b->on_device)
+    const size_t item = dwt_item_bytes(g->spec->type), cols = out->cols * item;
+    if (out->reach == STAGED)
+        CUFILTER_TRY(copy_rows(g, out->given, out->pitch * item, out->device, cols, cols,
+                               out->n, cudaMemcpyDeviceToHost));
+    if (in->reach != ON_DEVICE || out->reach != ON_DEVICE)
         CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
+    if (out->reach == BOUNCED)
+        for (size_t i = 0; i < out->n; ++i)
+            memcpy((char*)out->given + i * out->pitch * item, out->bounce + i * cols,
+                   cols);
     return CUFILTER_OK;
 }
 
@@ -180,25 +210,23 @@ static void drain(struct gpu* g)
 static enum cufilter_status run_forward(struct gpu* g, struct rows* data,
                                         struct rows* coefs)
 {
-    CUFILTER_TRY(find(g, data, &g->data, "data"));
-    CUFILTER_TRY(find(g, coefs, &g->coefs, "coefs"));
+    CUFILTER_TRY(find(g, data, &g->data, &g->pinned_data, "data"));
+    CUFILTER_TRY(find(g, coefs, &g->coefs, &g->pinned_coefs, "coefs"));
     CUFILTER_TRY(bring(g, data));
     CUFILTER_TRY(g->type->forward(g->engine, data->device, data->device_pitch,
                                   coefs->device, coefs->device_pitch, g->stream));
-    CUFILTER_TRY(take_back(g, coefs));
-    return finish(g, data, coefs);
+    return take_back(g, data, coefs);
 }
 
 static enum cufilter_status run_inverse(struct gpu* g, struct rows* coefs,
                                         struct rows* data)
 {
-    CUFILTER_TRY(find(g, data, &g->data, "data"));
-    CUFILTER_TRY(find(g, coefs, &g->coefs, "coefs"));
+    CUFILTER_TRY(find(g, data, &g->data, &g->pinned_data, "data"));
+    CUFILTER_TRY(find(g, coefs, &g->coefs, &g->pinned_coefs, "coefs"));
     CUFILTER_TRY(bring(g, coefs));
     CUFILTER_TRY(g->type->inverse(g->engine, coefs->device, coefs->device_pitch,
                                   data->device, data->device_pitch, g->stream));
-    CUFILTER_TRY(take_back(g, data));
-    return finish(g, data, coefs);
+    return take_back(g, coefs, data);
 }
 
 static enum cufilter_status gpu_forward(void* self, const void* data, size_t pitch,
@@ -229,13 +257,12 @@ static enum cufilter_status run_threshold(struct gpu* g,
                                           enum cufilter_dwt_threshold_kind kind,
                                           double value, struct rows* in, struct rows* out)
 {
-    CUFILTER_TRY(find(g, in, &g->data, "in"));
-    CUFILTER_TRY(find(g, out, &g->coefs, "out"));
+    CUFILTER_TRY(find(g, in, &g->data, &g->pinned_data, "in"));
+    CUFILTER_TRY(find(g, out, &g->coefs, &g->pinned_coefs, "out"));
     CUFILTER_TRY(bring(g, in));
     CUFILTER_TRY(dwt_threshold_launch(kind, value, g->spec->type, in->device, out->device,
                                       in->cols, g->stream));
-    CUFILTER_TRY(take_back(g, out));
-    return finish(g, in, out);
+    return take_back(g, in, out);
 }
 
 static enum cufilter_status gpu_threshold(void* self,
