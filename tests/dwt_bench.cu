@@ -5,10 +5,10 @@
  *     dwt_bench [--log2 N] [1d | modes | filters | batch | types | small | host | 2d ...]
  *
  * The roof is a one-shot copy, one float4 a thread, in the same run: 8 bytes a float32
- * sample, as a transform reads and writes each once. Medians of 9 calls, or of 9 runs of
- * many calls where one is short, by CUDA events, over buffers that rotate through 2^N
- * samples (28), past the L2 cache. Each case is also a round trip, whose largest error is
- * printed; the outputs are poisoned before it. */
+ * sample, as a transform reads and writes each once. Medians of 9 runs of 2 to 100 calls,
+ * 2^29 samples where calls are long enough, by CUDA events, over buffers that rotate
+ * through 2^N samples (28), past the L2 cache. Each case is also a round trip, whose
+ * largest error is printed; the outputs are poisoned before it. */
 #include <cufilter/cufilter.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ memory make_memory(int log2)
     REQUIRE_CUDA(cudaMalloc(&m.error, sizeof *m.error));
     fill<<<(unsigned)((m.n + m.spare + 255) / 256), 256>>>(m.x, m.n + m.spare);
     REQUIRE_CUDA(cudaGetLastError());
-    const double t = seconds_of(nullptr, 1, [&](int) {
+    const double t = seconds_of(nullptr, 2, [&](int) {
         copy<<<(unsigned)(m.n / 4 / 512), 512>>>((const float4*)m.x, (float4*)m.y);
         REQUIRE_CUDA(cudaGetLastError());
     });
@@ -189,7 +189,8 @@ void measure(const memory& m, const transform& t)
     const double error = t.type == CUFILTER_DWT_F64 ? round_trip<double>(m, d, n)
                                                     : round_trip<float>(m, d, floats);
     const size_t places = std::max<size_t>(1, (m.n + m.spare) / step);
-    const int calls = n >= (size_t)1 << 25 ? 1 : n >= (size_t)1 << 20 ? 20 : 100;
+    const int calls =
+        (int)std::min<size_t>(100, std::max<size_t>(2, ((size_t)1 << 29) / n));
     cudaStream_t const stream = (cudaStream_t)cufilter_dwt_get_stream(d);
     double seconds[2];
     for (int inverse = 0; inverse < 2; ++inverse)

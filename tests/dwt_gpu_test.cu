@@ -248,10 +248,10 @@ void random_shapes(std::mt19937& rng)
 {
     const auto below = [&](size_t n) { return (size_t)(rng() % n); };
     for (int i = 0; i < 1000; ++i) {
-        const size_t n = 1 + below((size_t)1 << (4 + below(15)));
-        test_case c = make_case(wavelets[below(11)], (int)below(3), (int)below(9),
-                                1 + below(std::min<size_t>(200, 1 + 200000 / n)), n,
-                                (int)below(12));
+        const size_t n = 1 + below((size_t)1 << (4 + below(13)));
+        test_case c =
+            make_case(wavelets[below(11)], (int)below(3), (int)below(9),
+                      1 + below(std::min<size_t>(200, 1 + 20000 / n)), n, (int)below(12));
         if (below(2))
             c.pitch = n + below(9);
         if (below(2))

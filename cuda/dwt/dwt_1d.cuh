@@ -104,6 +104,27 @@ __device__ __forceinline__ void dwt_split(const dwt_run<T>& run, int* head, int*
     *body = (run.n - *head) / V * V;
 }
 
+/* One item without a register in between, which so many can be under way; older GPUs
+ * wait.
+ */
+template <typename T>
+__device__ __forceinline__ void dwt_copy_item(T* to, const T* from)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)),
+                 "l"(from), "n"((int)sizeof(T))
+                 : "memory");
+#else
+    *to = __ldg(from);
+#endif
+}
+__device__ __forceinline__ void dwt_copies_wait()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 /* Loads run_of(i), i < n, by the whole block, and waits for them. Where `congruent`, from
  * and to lie alike within 16 bytes in each run. */
 template <typename T, typename RunOf>
@@ -144,8 +165,9 @@ __device__ __forceinline__ void dwt_load(int n, bool congruent, uint64_t* barrie
             else if (k >= head)
                 k = run.n;
             if (k < run.n)
-                run.to[k] = __ldg(run.from + k);
+                dwt_copy_item(run.to + k, run.from + k);
         }
+        dwt_copies_wait();
         __syncthreads();
         bulk_wait(barrier, 0);
         return;
@@ -156,8 +178,9 @@ __device__ __forceinline__ void dwt_load(int n, bool congruent, uint64_t* barrie
     for (int i = apart ? tid / 32 : 0; i < n; i += apart ? warps : 1) {
         const dwt_run<T> run = run_of(i);
         for (int k = apart ? tid % 32 : tid; k < run.n; k += apart ? 32 : threads)
-            run.to[k] = __ldg(run.from + k);
+            dwt_copy_item(run.to + k, run.from + k);
     }
+    dwt_copies_wait();
     __syncthreads();
 }
 

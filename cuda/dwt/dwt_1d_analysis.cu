@@ -381,23 +381,35 @@ enum inner_stage {
     LAST_LATE, /* and the details made are one later, which is an even place */
 };
 
+/* Step t of a thread. */
+template <typename T, int F, int SHIFT, int STAGE>
+__device__ __forceinline__ void inner_step(int t, const T* in, T* a_out, T* d_out,
+                                           int own, const bank<T, F>& taps)
+{
+    constexpr int V = dwt_item<T>::vector, outputs = n_outputs<T>;
+    constexpr int late = STAGE == LAST_LATE;
+    T a[outputs], d[outputs];
+    taps.template operator()<SHIFT, late>(in + V * t, a, d);
+    if (STAGE == KEEP)
+        dwt_keep_aligned(a_out + outputs * t, a);
+    else if (outputs * t < own)
+        store_even(a_out + outputs * t, a);
+    if (outputs * t < own)
+        store_even(d_out + late + outputs * t, d);
+}
+
 template <typename T, int F, int SHIFT, int STAGE>
 __device__ __forceinline__ void run_inner(const T* in, T* a_out, T* d_out,
                                           const dwt_inner_level& level,
                                           const bank<T, F>& taps)
 {
-    constexpr int V = dwt_item<T>::vector, outputs = n_outputs<T>;
-    constexpr int late = STAGE == LAST_LATE;
-    for (int t = (int)threadIdx.x; t < level.groups; t += (int)blockDim.x) {
-        T a[outputs], d[outputs];
-        taps.template operator()<SHIFT, late>(in + V * t, a, d);
-        const bool own = outputs * t < level.own;
-        if (STAGE == KEEP)
-            dwt_keep_aligned(a_out + outputs * t, a);
-        else if (own)
-            store_even(a_out + outputs * t, a);
-        if (own)
-            store_even(d_out + late + outputs * t, d);
+    if (STAGE == KEEP) {
+        for (int t = (int)threadIdx.x; t < level.groups; t += (int)blockDim.x)
+            inner_step<T, F, SHIFT, STAGE>(t, in, a_out, d_out, level.own, taps);
+    } else {
+#pragma unroll 2
+        for (int t = (int)threadIdx.x; t < level.groups; t += (int)blockDim.x)
+            inner_step<T, F, SHIFT, STAGE>(t, in, a_out, d_out, level.own, taps);
     }
 }
 

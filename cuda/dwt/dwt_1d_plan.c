@@ -9,6 +9,8 @@ enum {
     BATCH_ITEMS = 4096, /* of short rows in a block */
     MOST_TILE = 4096,   /* items of level 0 that a tile makes or takes */
     LEAST_TILE = 1024,
+    ONE_LEVEL_TILE = 2048, /* of an analysis with short filters */
+    SHORT_FILTER = 32,
     HALO_SHARE = 8,      /* a tile's halo is at most this part of it */
     MOST_LEVELS = 6,     /* of tiles; a whole row has DWT_PASS_LEVELS */
     HEADER_BYTES = 2048, /* of a kernel's own; more than it needs */
@@ -258,6 +260,8 @@ enum cufilter_status dwt_plan_analysis(struct dwt_pass* p, const struct dwt_spec
     if (p->n[0] > WHOLE_ITEMS || (size_t)p->layout[1].unit > limit) {
         const int levels = p->levels;
         int tile = tile_size(s, p->n[0], limits);
+        if (levels == 1 && p->filter_length <= SHORT_FILTER)
+            tile = (int)least(tile, ONE_LEVEL_TILE);
         for (p->levels = tile_levels(p, tile); tile >= 64; tile /= 2)
             if (tile_analysis(p, s, tile) && p->shared_items <= limit)
                 break;
@@ -271,6 +275,10 @@ enum cufilter_status dwt_plan_analysis(struct dwt_pass* p, const struct dwt_spec
     if (!p->tiles)
         CUFILTER_TRY(batch_rows(p, limit));
     choose_threads(p, s);
+    /* Tiles that are all under way at once are done the sooner. */
+    if (p->tiles && p->levels > 1 &&
+        p->tiles * p->rows < 12 * (int64_t)limits->multiprocessors)
+        p->threads = 256;
     return CUFILTER_OK;
 }
 
