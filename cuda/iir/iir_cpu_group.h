@@ -19,15 +19,22 @@
 #define N IIR_GROUP
 
 /* The lanes of a row moved up by d, zeros below. */
-INLINE void NAME(move_up)(double* to, const double* row, size_t d)
+INLINE void NAME(move_up)(double* to, const double* row, const size_t d)
 {
-    double line[2 * LANES] __attribute__((aligned(64))) = {0};
+    const size_t whole = d / W, rest = d % W;
+    mask pick;
 #pragma GCC unroll 8
-    for (size_t h = 0; h < LANES; h += W)
-        *(vec*)(line + LANES + h) = *(const vec*)(row + h);
+    for (size_t i = 0; i < W; ++i)
+        pick[i] = (int64_t)(W - rest + i);
 #pragma GCC unroll 8
-    for (size_t h = 0; h < LANES; h += W)
-        *(vec*)(to + h) = *(const loose_vec*)(line + LANES - d + h);
+    for (size_t h = 0; h < H; ++h) {
+        vec low = all(0), high = all(0);
+        if (h >= whole)
+            high = *(const vec*)(row + (h - whole) * W);
+        if (h >= whole + 1)
+            low = *(const vec*)(row + (h - whole - 1) * W);
+        *(vec*)(to + h * W) = rest ? __builtin_shuffle(low, high, pick) : high;
+    }
 }
 
 /* A pair of rows += M^k (another pair), k from u at item 2k-2. */
@@ -58,42 +65,45 @@ INLINE void NAME(double_lanes)(double* last, const double (*u)[2], double* befor
     NAME(move_up)(before + LANES, last + LANES, 1);
 }
 
-/* x to f, in place; z joins the first two items of lane 0. */
-INLINE void NAME(feed_forward)(const struct iir_section* k, double* v, const double* z)
+/* What is left of the items before each lane: x[-2], x[-1]. */
+INLINE void NAME(past_items)(const double* v, double* past)
 {
-    double past[2 * LANES] __attribute__((aligned(64)));
     NAME(move_up)(past, v + (N - 2) * LANES, 1);
     NAME(move_up)(past + LANES, v + (N - 1) * LANES, 1);
-    const vec b0 = all(k->b0), b1 = all(k->b1), b2 = all(k->b2);
-#pragma GCC unroll 8
-    for (size_t h = 0; h < LANES; h += W) {
-        vec x2 = *(const vec*)(past + h), x1 = *(const vec*)(past + LANES + h);
-        for (size_t m = 0; m < N; ++m) {
-            vec* const at = (vec*)(v + m * LANES + h);
-            const vec x = *at;
-            *at = b0 * x + (b1 * x1 + b2 * x2);
-            x2 = x1;
-            x1 = x;
-        }
-    }
-    v[0] += z[0];
-    v[LANES] += z[1];
 }
 
-INLINE void NAME(solve_ph)(const struct iir_section* k, const double (*u)[2], double* v)
+INLINE void NAME(solve_ph)(const struct iir_section* k, const double (*u)[2], double* v,
+                           const double* z)
 {
     double before[2 * LANES] __attribute__((aligned(64)));
+    double past[2 * LANES] __attribute__((aligned(64)));
+    const vec b0 = all(k->b0), b1 = all(k->b1), b2 = all(k->b2);
     const vec a1 = all(-k->a1), a2 = all(-k->a2);
-    for (size_t h = 0; h < LANES; h += W) {
-        vec w2 = all(0), w1 = all(0);
-        for (size_t m = 0; m < N; ++m) {
-            vec* const at = (vec*)(v + m * LANES + h);
-            const vec w = a1 * w1 + (a2 * w2 + *at);
-            *at = w;
-            w2 = w1;
-            w1 = w;
-        }
+    vec x2[H], x1[H], w2[H], w1[H];
+    NAME(past_items)(v, past);
+#pragma GCC unroll 8
+    for (size_t h = 0; h < H; ++h) {
+        x2[h] = *(const vec*)(past + h * W);
+        x1[h] = *(const vec*)(past + LANES + h * W);
+        w2[h] = w1[h] = all(0);
     }
+    /* z joins the first two items of lane 0. */
+    const double start[2] = {z[0], z[1]};
+    for (size_t m = 0; m < N; ++m)
+#pragma GCC unroll 8
+        for (size_t h = 0; h < H; ++h) {
+            vec* const at = (vec*)(v + m * LANES + h * W);
+            const vec x = *at;
+            vec f = b0 * x + (b1 * x1[h] + b2 * x2[h]);
+            if (h == 0 && m < 2)
+                f[0] += start[m];
+            const vec w = a1 * w1[h] + (a2 * w2[h] + f);
+            *at = w;
+            x2[h] = x1[h];
+            x1[h] = x;
+            w2[h] = w1[h];
+            w1[h] = w;
+        }
     NAME(double_lanes)(v + (N - 2) * LANES, u, before);
     for (size_t m = 0; m < N - 2; ++m) {
         const vec u2 = all(u[m][0]), u1 = all(u[m][1]);
@@ -104,15 +114,37 @@ INLINE void NAME(solve_ph)(const struct iir_section* k, const double (*u)[2], do
     }
 }
 
-INLINE void NAME(solve_cr)(const struct iir_section* k, const double (*u)[2], double* v)
+/* x to f, and the second of each pair to g, in place; z joins the first two items of lane
+ * 0. */
+INLINE void NAME(make_pairs)(const struct iir_section* k, double* v, const double* z)
+{
+    double past[2 * LANES] __attribute__((aligned(64)));
+    const vec b0 = all(k->b0), b1 = all(k->b1), b2 = all(k->b2), a1 = all(-k->a1);
+    NAME(past_items)(v, past);
+#pragma GCC unroll 8
+    for (size_t h = 0; h < LANES; h += W) {
+        vec x2 = *(const vec*)(past + h), x1 = *(const vec*)(past + LANES + h);
+        for (size_t m = 0; m < N; m += 2) {
+            vec* const at = (vec*)(v + m * LANES + h);
+            vec* const next = (vec*)(v + (m + 1) * LANES + h);
+            const vec x = *at, xn = *next;
+            const vec f = b0 * x + (b1 * x1 + b2 * x2);
+            *at = f;
+            *next = a1 * f + (b0 * xn + (b1 * x + b2 * x1));
+            x2 = x;
+            x1 = xn;
+        }
+    }
+    v[0] += z[0];
+    v[LANES] += z[1] - k->a1 * z[0];
+}
+
+INLINE void NAME(solve_cr)(const struct iir_section* k, const double (*u)[2], double* v,
+                           const double* z)
 {
     const size_t pairs = N / 2, row = 2 * LANES;
     double before[2 * LANES] __attribute__((aligned(64)));
-    const vec a1 = all(-k->a1);
-    for (size_t j = 0; j < pairs; ++j)
-#pragma GCC unroll 8
-        for (size_t h = 0; h < LANES; h += W)
-            *(vec*)(v + j * row + LANES + h) += a1 * *(const vec*)(v + j * row + h);
+    NAME(make_pairs)(k, v, z);
     for (size_t step = 1; step < pairs; step *= 2)
         for (size_t j = 2 * step - 1; j < pairs; j += 2 * step)
             NAME(add_pair)(v + j * row, u + 2 * step - 2, v + (j - step) * row);
@@ -132,11 +164,10 @@ static void NAME(section_group)(const struct iir_cpu_plan* plan, size_t section,
         (const double(*)[2])plan->homogeneous + section * LANES / 2 * N;
     const double* const last = v + (N - 1) * LANES + LANES - 1;
     const double x1 = last[0], x2 = last[-LANES];
-    NAME(feed_forward)(k, v, z);
     if (reduce)
-        NAME(solve_cr)(k, u, v);
+        NAME(solve_cr)(k, u, v, z);
     else
-        NAME(solve_ph)(k, u, v);
+        NAME(solve_ph)(k, u, v, z);
     const double y1 = last[0], y2 = last[-LANES];
     z[0] = (k->b1 * x1 + k->b2 * x2) - (k->a1 * y1 + k->a2 * y2);
     z[1] = k->b2 * x1 - k->a2 * y1;
