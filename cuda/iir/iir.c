@@ -2,6 +2,7 @@
 /* The IIR object: checks what comes in, chooses sections or direct form, holds their
  * backends, and switches coefficients at call boundaries. */
 #include "iir_internal.h"
+#include "../core/buffers.h"
 
 #include <complex.h>
 #include <math.h>
@@ -364,6 +365,25 @@ static enum cufilter_status adopt(cufilter_iir* iir)
                  : CUFILTER_OK;
 }
 
+/* A direct form on a handle of a GPU reads and writes as the CPU does. */
+static enum cufilter_status need_host_memory(const cufilter_iir* iir, const void* p)
+{
+#ifdef CUFILTER_HAVE_CUDA
+    enum cufilter_memory memory;
+    void* address;
+    CUFILTER_TRY(cufilter_device_use(iir->spec.device));
+    CUFILTER_TRY(cufilter_memory_of(iir->spec.device, p, 1, &memory, &address));
+    if (memory == CUFILTER_MEMORY_DEVICE)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "cufilter_iir_process: a transfer function in direct form "
+                             "runs on the CPU and needs host memory, but %p is of GPU %d",
+                             p, iir->spec.device);
+#else
+    (void)iir, (void)p;
+#endif
+    return CUFILTER_OK;
+}
+
 enum cufilter_status cufilter_iir_process(cufilter_iir* iir, const void* in,
                                           size_t n_items, void* out)
 {
@@ -371,6 +391,10 @@ enum cufilter_status cufilter_iir_process(cufilter_iir* iir, const void* in,
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: handle, in and out must not be NULL", __func__);
     CUFILTER_TRY(adopt(iir));
+    if (n_items && iir->live.direct && iir->spec.device >= 0) {
+        CUFILTER_TRY(need_host_memory(iir, in));
+        CUFILTER_TRY(need_host_memory(iir, out));
+    }
     return n_items ? live_backend(iir)->process(live_self(iir), iir->live.plan, in,
                                                 n_items, out)
                    : CUFILTER_OK;

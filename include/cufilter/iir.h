@@ -23,7 +23,7 @@
  *     y[n] = b[0] x[n] + b[1] x[n-1] + ... - a[1] y[n-1] - a[2] y[n-2] - ...
  *
  * summed from left to right, which is what GNU Radio's iir_filter_ffd, ccd and ccz do to
- * the bit. One log line tells.
+ * the bit. One log line tells. A handle on a GPU takes host memory alone then.
  *
  * Channels: an item of the stream is a vector of n_channels values, [time][channel], each
  * channel filtered on its own by the same sections.
