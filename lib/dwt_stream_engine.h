@@ -22,7 +22,7 @@ struct dwt_stream_settings {
 /* HANDLE and its functions; both directions are made alike. */
 template <class HANDLE,
           cufilter_status (*CREATE)(HANDLE**, const cufilter_dwt_stream_config*),
-          void (*DESTROY)(HANDLE*)>
+          void (*DESTROY)(HANDLE*), int (*DEVICE)(const HANDLE*)>
 class dwt_stream_engine
 {
 public:
@@ -44,7 +44,7 @@ public:
     HANDLE* handle() const { return d_handle.get(); }
     void check(cufilter_status status) const { check_status(status, d_block); }
     int delay() const { return d_delay; }
-    int device() const { return CUFILTER_DEVICE_CPU; }
+    int device() const { return DEVICE(d_handle.get()); }
 
 private:
     struct destroy {
@@ -58,10 +58,10 @@ private:
 
 using analysis_engine =
     dwt_stream_engine<cufilter_dwt_analysis, cufilter_dwt_analysis_create,
-                      cufilter_dwt_analysis_destroy>;
+                      cufilter_dwt_analysis_destroy, cufilter_dwt_analysis_get_device>;
 using synthesis_engine =
     dwt_stream_engine<cufilter_dwt_synthesis, cufilter_dwt_synthesis_create,
-                      cufilter_dwt_synthesis_destroy>;
+                      cufilter_dwt_synthesis_destroy, cufilter_dwt_synthesis_get_device>;
 
 } // namespace cufilter
 } // namespace gr

@@ -25,6 +25,14 @@ def found(sink):
     return sorted((t.offset, pmt.to_python(t.value)) for t in sink.tags())
 
 
+def assert_same(test, y, expected):
+    """The same bits on the CPU; on a GPU blocks are cut elsewhere."""
+    if cufilter.dwt_stream_ff().device() < 0:
+        np.testing.assert_array_equal(y, expected)
+    else:
+        test.assert_close(y, expected, 2e-6)
+
+
 def start(tb, most=None):
     tb.run(most) if most else tb.run()
 
@@ -99,14 +107,14 @@ class Analysis(TestCase):
         for ports in (1, 2, 4):
             for got, band in zip(decompose(cufilter.dwt_stream_ff("db4", 4), x, "f", ports),
                                  whole):
-                np.testing.assert_array_equal(got, band)
+                assert_same(self, got, band)
 
     def test_batches(self):
         x = random_items(self.rng, "f", 300001)
         whole = decompose(cufilter.dwt_stream_ff("db4", 3), x, "f", 4)
         parts = decompose(cufilter.dwt_stream_ff("db4", 3, batch_items=100000), x, "f", 4)
         for a, b in zip(whole, parts):
-            np.testing.assert_array_equal(a, b)
+            assert_same(self, a, b)
 
     def test_tags(self):
         x = random_items(self.rng, "f", 3000)
@@ -153,7 +161,7 @@ class Synthesis(TestCase):
         whole = there_and_back(cufilter.dwt_stream_ff(), cufilter.idwt_stream_ff(), x, "f")
         parts = there_and_back(cufilter.dwt_stream_ff(batch_items=50000),
                                cufilter.idwt_stream_ff(batch_items=50000), x, "f")
-        np.testing.assert_array_equal(whole, parts)
+        assert_same(self, whole, parts)
 
     def test_stream_goes_on(self):
         """A second run of the flowgraph continues; odd lengths keep the phase."""
@@ -163,7 +171,7 @@ class Synthesis(TestCase):
         first = decompose(block, x[:1003], "f", 4)
         second, tags = decompose(block, x[1003:], "f", 4, None, [0, 500])
         for i in range(4):
-            np.testing.assert_array_equal(np.concatenate((first[i], second[i])), whole[i])
+            assert_same(self, np.concatenate((first[i], second[i])), whole[i])
         for got, level in zip(tags, (3, 3, 2, 1)):
             self.assertEqual([t[0] for t in got],
                              [(1003 + t >> level) - (1003 >> level) for t in (0, 500)])
@@ -177,8 +185,8 @@ class Synthesis(TestCase):
                 make("db4", 3, device=-3)
             with self.assertRaises(ValueError):
                 make("db4", 3, batch_items=-1)
-            with self.assertRaisesRegex(RuntimeError, "GPU"):
-                make("db4", 3, device=0)
+            with self.assertRaises((ValueError, RuntimeError)):
+                make("db4", 3, device=1000)
 
 
 class Threshold(TestCase):

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The wavelet filter bank on a stream: checks, counts, and chunks that stay in the cache
  * through all levels. */
-#include <cufilter/dwt_stream.h>
-#include "dwt_internal.h"
+#include "dwt_stream_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK ((size_t)2048) /* samples */
+#define CHUNK ((size_t)2048)          /* samples, on the CPU */
+#define BLOCK_CHUNK ((size_t)1 << 20) /* by blocks */
 
 #define PASTE(a, b) a##_##b
 #define PASTE_EXPANDED(a, b) PASTE(a, b)
@@ -16,30 +16,10 @@
 #define KERNELS_OF(suffix) PASTE_EXPANDED(dwt_kernels, suffix)
 #define CHOOSE(suffix) PASTE_EXPANDED(dwt_kernels_choose, suffix)
 
-struct stream {
-    enum cufilter_dwt_type type;
-    int levels;
-    size_t taps;
-    struct cufilter_dwt_filters filters;
-    size_t frames; /* of a chunk of the synthesis */
-};
-
-/* A band's output and how much of it has been written. */
-struct sink {
-    void* items;
-    size_t done;
-};
-
-struct methods {
-    void (*destroy)(void* self);
-    void* (*analysis_new)(const struct stream* s); /* NULL: out of memory */
-    void (*analysis_reset)(void* self);
-    void (*analysis_chunk)(void* self, const void* in, size_t n, struct sink* out);
-    void* (*synthesis_new)(const struct stream* s);
-    void (*synthesis_reset)(void* self);
-    void (*synthesis_chunk)(void* self, const void* const* in, size_t first, size_t n,
-                            void* out);
-};
+static enum cufilter_status out_of_memory(void)
+{
+    return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "cufilter_dwt_stream: out of memory");
+}
 
 #define REAL float
 #define SUFFIX f32
@@ -53,18 +33,19 @@ struct methods {
 #undef SUFFIX
 
 struct cufilter_dwt_analysis {
-    const struct methods* methods;
+    const struct stream_methods* methods;
     void* bank;
-    int levels;
+    int levels, device;
     size_t item; /* bytes */
+    size_t chunk;
     uint64_t count;
 };
 
 struct cufilter_dwt_synthesis {
-    const struct methods* methods;
+    const struct stream_methods* methods;
     void* bank;
-    int levels;
-    size_t frames;
+    int levels, device;
+    size_t frames; /* of a chunk */
 };
 
 void cufilter_dwt_stream_defaults(struct cufilter_dwt_stream_config* config,
@@ -90,15 +71,6 @@ size_t cufilter_dwt_stream_delay(int levels, size_t filter_length)
 static enum cufilter_status check_config(const struct cufilter_dwt_stream_config* c,
                                          const char* where)
 {
-    if (c->device >= 0)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: the streaming filter bank has no GPU backend; device "
-                             "must be CPU or AUTO, not %d",
-                             where, c->device);
-    if (c->device != CUFILTER_DEVICE_CPU && c->device != CUFILTER_DEVICE_AUTO)
-        return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: device must be CPU (-1) or AUTO (-2), not %d", where,
-                             c->device);
     if ((int)c->type < CUFILTER_DWT_F32 || (int)c->type > CUFILTER_DWT_C64)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: type must be F32, F64 or C64, not %d", where,
@@ -106,26 +78,41 @@ static enum cufilter_status check_config(const struct cufilter_dwt_stream_config
     if (c->levels < 1 || c->levels > CUFILTER_DWT_STREAM_MAX_LEVELS)
         return cufilter_fail(CUFILTER_ERR_INVALID, "%s: levels must be 1 .. %d, not %d",
                              where, CUFILTER_DWT_STREAM_MAX_LEVELS, c->levels);
+    if ((int)c->method < CUFILTER_DWT_STREAM_AUTO ||
+        (int)c->method > CUFILTER_DWT_STREAM_BLOCKS)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "%s: method must be AUTO, LEVELS or BLOCKS, not %d", where,
+                             (int)c->method);
     return CUFILTER_OK;
 }
 
-/* Makes the bank of either direction. */
+/* Makes the bank of either direction; s is what it was made for. */
 static enum cufilter_status make(const struct cufilter_dwt_stream_config* c, bool inverse,
-                                 const char* where, const struct methods** methods,
-                                 void** bank)
+                                 const char* where, const struct stream_methods** methods,
+                                 void** bank, struct stream* s)
 {
     CUFILTER_TRY(check_config(c, where));
-    struct stream s = {.type = c->type, .levels = c->levels};
+    *s = (struct stream){.type = c->type, .levels = c->levels};
+    CUFILTER_TRY(cufilter_device_choose(c->device, &s->device));
+    if (s->device >= 0 && c->method == CUFILTER_DWT_STREAM_LEVELS)
+        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                             "%s: the method LEVELS is the CPU's, but the device is %d",
+                             where, s->device);
     double* taps;
-    CUFILTER_TRY(dwt_take_filters(c->wavelet, &c->filters, where, &s.filters, &taps));
-    s.taps = s.filters.length;
-    s.frames = CHUNK >> s.levels ? CHUNK >> s.levels : 1;
+    CUFILTER_TRY(dwt_take_filters(c->wavelet, &c->filters, where, &s->filters, &taps));
+    s->taps = s->filters.length;
+    const bool blocks = s->device >= 0 || c->method == CUFILTER_DWT_STREAM_BLOCKS;
+    const size_t frame = (size_t)1 << s->levels;
+    s->chunk = blocks ? BLOCK_CHUNK : CHUNK;
+    if (inverse && s->chunk < frame)
+        s->chunk = frame;
     *methods = c->type == CUFILTER_DWT_F64 ? &methods_f64 : &methods_f32;
-    *bank = inverse ? (*methods)->synthesis_new(&s) : (*methods)->analysis_new(&s);
+    if (blocks)
+        *methods = &stream_by_blocks;
+    const enum cufilter_status status =
+        inverse ? (*methods)->synthesis_new(bank, s) : (*methods)->analysis_new(bank, s);
     free(taps);
-    if (!*bank)
-        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", where);
-    return CUFILTER_OK;
+    return status;
 }
 
 static enum cufilter_status null_argument(const char* where, const char* name)
@@ -146,13 +133,17 @@ cufilter_dwt_analysis_create(cufilter_dwt_analysis** analysis,
     cufilter_dwt_analysis* const a = calloc(1, sizeof *a);
     if (!a)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", where);
-    const enum cufilter_status status = make(config, false, where, &a->methods, &a->bank);
+    struct stream s;
+    const enum cufilter_status status =
+        make(config, false, where, &a->methods, &a->bank, &s);
     if (status != CUFILTER_OK) {
         free(a);
         return status;
     }
     a->levels = config->levels;
+    a->device = s.device;
     a->item = config->type == CUFILTER_DWT_F32 ? 4 : 8;
+    a->chunk = s.chunk;
     *analysis = a;
     return CUFILTER_OK;
 }
@@ -163,6 +154,11 @@ void cufilter_dwt_analysis_destroy(cufilter_dwt_analysis* analysis)
         return;
     analysis->methods->destroy(analysis->bank);
     free(analysis);
+}
+
+int cufilter_dwt_analysis_get_device(const cufilter_dwt_analysis* analysis)
+{
+    return analysis->device;
 }
 
 void cufilter_dwt_analysis_reset(cufilter_dwt_analysis* analysis)
@@ -193,12 +189,14 @@ enum cufilter_status cufilter_dwt_analysis_process(cufilter_dwt_analysis* analys
     struct sink sinks[CUFILTER_DWT_STREAM_MAX_LEVELS + 1];
     for (int b = 0; b <= analysis->levels; ++b)
         sinks[b] = (struct sink){out[b], 0};
-    for (size_t done = 0; done < n; done += CHUNK) {
-        const size_t m = n - done < CHUNK ? n - done : CHUNK;
-        analysis->methods->analysis_chunk(
-            analysis->bank, (const char*)in + done * analysis->item, m, sinks);
+    for (size_t done = 0; done < n;) {
+        const size_t m = n - done < analysis->chunk ? n - done : analysis->chunk;
+        CUFILTER_TRY(analysis->methods->analysis_chunk(
+            analysis->bank, analysis->count, (const char*)in + done * analysis->item, m,
+            sinks));
+        analysis->count += m;
+        done += m;
     }
-    analysis->count += n;
     return CUFILTER_OK;
 }
 
@@ -215,13 +213,16 @@ cufilter_dwt_synthesis_create(cufilter_dwt_synthesis** synthesis,
     cufilter_dwt_synthesis* const s = calloc(1, sizeof *s);
     if (!s)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", where);
-    const enum cufilter_status status = make(config, true, where, &s->methods, &s->bank);
+    struct stream made;
+    const enum cufilter_status status =
+        make(config, true, where, &s->methods, &s->bank, &made);
     if (status != CUFILTER_OK) {
         free(s);
         return status;
     }
     s->levels = config->levels;
-    s->frames = CHUNK >> s->levels ? CHUNK >> s->levels : 1;
+    s->device = made.device;
+    s->frames = made.chunk >> s->levels;
     *synthesis = s;
     return CUFILTER_OK;
 }
@@ -232,6 +233,11 @@ void cufilter_dwt_synthesis_destroy(cufilter_dwt_synthesis* synthesis)
         return;
     synthesis->methods->destroy(synthesis->bank);
     free(synthesis);
+}
+
+int cufilter_dwt_synthesis_get_device(const cufilter_dwt_synthesis* synthesis)
+{
+    return synthesis->device;
 }
 
 void cufilter_dwt_synthesis_reset(cufilter_dwt_synthesis* synthesis)
@@ -248,9 +254,9 @@ enum cufilter_status cufilter_dwt_synthesis_process(cufilter_dwt_synthesis* synt
         return null_argument(where, !synthesis ? "synthesis" : !in ? "in" : "out");
     for (size_t done = 0; done < n_frames; done += synthesis->frames) {
         const size_t left = n_frames - done;
-        synthesis->methods->synthesis_chunk(
+        CUFILTER_TRY(synthesis->methods->synthesis_chunk(
             synthesis->bank, in, done,
-            left < synthesis->frames ? left : synthesis->frames, out);
+            left < synthesis->frames ? left : synthesis->frames, out));
     }
     return CUFILTER_OK;
 }

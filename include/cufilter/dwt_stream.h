@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Wavelet filter bank on a continuous stream, and its inverse. On the CPU.
+/* Wavelet filter bank on a continuous stream, and its inverse, on a GPU or on the CPU.
  *
  * Analysis of L levels, filters of F taps, x[n < 0] = 0, a_0 = x:
  *
@@ -18,7 +18,8 @@
  * where the filters reconstruct perfectly. Details wait inside for what comes from the
  * coarser levels. A stream's last D samples come out once D more (zeros, say) went in.
  *
- * Any segmentation gives the same bits as one call.
+ * Any segmentation gives what one call would: on the CPU the same bits, on a GPU within
+ * rounding (1e-6 relative rms).
  *
  * Thread safety: one handle belongs to one thread at a time. */
 #ifndef CUFILTER_DWT_STREAM_H
@@ -32,15 +33,22 @@ CUFILTER_EXTERN_C_BEGIN
 
 #define CUFILTER_DWT_STREAM_MAX_LEVELS 16
 
+enum cufilter_dwt_stream_method {
+    CUFILTER_DWT_STREAM_AUTO,   /* LEVELS on the CPU, BLOCKS on a GPU */
+    CUFILTER_DWT_STREAM_LEVELS, /* level by level, in pieces that stay in the cache */
+    CUFILTER_DWT_STREAM_BLOCKS  /* cufilter_dwt of blocks that overlap by D samples */
+};
+
 struct cufilter_dwt_stream_config {
-    int device; /* CPU or AUTO (the CPU); a GPU index is UNSUPPORTED */
+    int device; /* see device.h */
+    enum cufilter_dwt_stream_method method;
     enum cufilter_dwt_type type;
     const char* wavelet; /* a name, or NULL: */
     struct cufilter_dwt_filters filters;
     int levels; /* 1 .. STREAM_MAX_LEVELS */
 };
 
-/* float32. */
+/* float32, AUTO. */
 CUFILTER_C_API void
 cufilter_dwt_stream_defaults(struct cufilter_dwt_stream_config* config,
                              const char* wavelet, int levels);
@@ -55,11 +63,15 @@ CUFILTER_C_API size_t cufilter_dwt_stream_delay(int levels, size_t filter_length
 
 typedef struct cufilter_dwt_analysis cufilter_dwt_analysis;
 
-/* INVALID for a broken rule, UNSUPPORTED for a GPU. Filters are copied. */
+/* INVALID for a broken rule. Filters are copied. */
 CUFILTER_C_API enum cufilter_status
 cufilter_dwt_analysis_create(cufilter_dwt_analysis** analysis,
                              const struct cufilter_dwt_stream_config* config);
 CUFILTER_C_API void cufilter_dwt_analysis_destroy(cufilter_dwt_analysis* analysis);
+
+/* CUFILTER_DEVICE_CPU or the index of the GPU. */
+CUFILTER_C_API int
+cufilter_dwt_analysis_get_device(const cufilter_dwt_analysis* analysis);
 
 /* As after create(). */
 CUFILTER_C_API void cufilter_dwt_analysis_reset(cufilter_dwt_analysis* analysis);
@@ -70,7 +82,7 @@ CUFILTER_C_API void cufilter_dwt_analysis_due(const cufilter_dwt_analysis* analy
 
 /* Takes n samples and writes due() items to each out[b]; out: [levels + 1] host pointers,
  * NULL for a band that is not wanted. n_out, if not NULL, becomes due(). In and out must
- * not overlap. */
+ * not overlap. After an error (of a GPU) only reset() and destroy() make sense. */
 CUFILTER_C_API enum cufilter_status
 cufilter_dwt_analysis_process(cufilter_dwt_analysis* analysis, const void* in, size_t n,
                               void* const* out, size_t* n_out);
@@ -83,6 +95,8 @@ CUFILTER_C_API enum cufilter_status
 cufilter_dwt_synthesis_create(cufilter_dwt_synthesis** synthesis,
                               const struct cufilter_dwt_stream_config* config);
 CUFILTER_C_API void cufilter_dwt_synthesis_destroy(cufilter_dwt_synthesis* synthesis);
+CUFILTER_C_API int
+cufilter_dwt_synthesis_get_device(const cufilter_dwt_synthesis* synthesis);
 CUFILTER_C_API void cufilter_dwt_synthesis_reset(cufilter_dwt_synthesis* synthesis);
 
 /* Takes n_frames << (levels - level) items of each band, writes n_frames << levels

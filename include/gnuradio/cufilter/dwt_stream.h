@@ -35,14 +35,14 @@ public:
      * \param wavelet      a name: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17,
      *                     bior1.1 .. bior6.8, rbio1.1 .. rbio6.8
      * \param levels       L, 1 .. 16
-     * \param device       -1 the CPU, -2 the first usable GPU, else the CPU. This block
-     *                     has no GPU form yet: a GPU by number is refused.
+     * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
+     * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
      * \param batch_items  samples a call should be able to hold: the buffers on both
      * sides are made that large. 0: GNU Radio's own size.
      *
-     * \throws std::invalid_argument a rule above is broken
-     * \throws std::runtime_error    a GPU was asked for by number
-     * \throws std::bad_alloc        memory is exhausted
+     * \throws std::invalid_argument a rule above is broken, or there is no such GPU
+     * \throws std::runtime_error    a GPU asked for by number fails
+     * \throws std::bad_alloc        memory of host or GPU is exhausted
      */
     static sptr make(const std::string& wavelet = "db4", int levels = 3,
                      int device = CUFILTER_DEVICE_AUTO, int batch_items = 0);

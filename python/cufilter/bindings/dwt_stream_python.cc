@@ -12,11 +12,13 @@ using namespace gr::cufilter;
     "wavelet: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17, bior1.1 .. bior6.8, "   \
     "rbio1.1 .. rbio6.8.\n"                                                              \
     "levels: L, 1 .. 16.\n"                                                              \
-    "device: DEVICE_CPU (-1) or DEVICE_AUTO (-2); there is no GPU form of it.\n"         \
+    "device: DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2): the first "       \
+    "usable GPU, else the CPU with one warning; the environment variable "               \
+    "CUFILTER_DEVICE overrides it.\n"                                                    \
     "batch_items: samples a call should be able to hold; the buffers on both sides are " \
     "made that large. 0: GNU Radio's own size.\n\n"                                      \
-    "ValueError: an argument breaks a rule; RuntimeError: a GPU was asked for by "       \
-    "number; MemoryError: memory is exhausted."
+    "ValueError: an argument breaks a rule; RuntimeError: the GPU asked for cannot be "  \
+    "used; MemoryError: memory of host or GPU is exhausted."
 
 template <class BLOCK>
 static void bind_one(py::module& m, const char* name, const std::string& purpose)
