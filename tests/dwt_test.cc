@@ -131,6 +131,8 @@ class dwt_test : public CppUnit::TestFixture
     CPPUNIT_TEST(test_complex);
     CPPUNIT_TEST(test_levels);
     CPPUNIT_TEST(test_threshold);
+    CPPUNIT_TEST(test_noise);
+    CPPUNIT_TEST(test_shrink);
     CPPUNIT_TEST(test_bad_config);
     CPPUNIT_TEST(test_bad_calls);
     CPPUNIT_TEST_SUITE_END();
@@ -462,6 +464,74 @@ public:
         fails(0, NAN, &v, "nan");
         fails(3, 1, &v, "not 3");
         fails(0, 1, nullptr, "in must not be NULL");
+    }
+
+    /* The median by sorting; what is not finite is left out. */
+    void test_noise()
+    {
+        for (size_t n = 0; n < 60; ++n)
+            for (int kind = 0; kind < 4; ++kind) {
+                std::vector<double> x = noise<double>(rng, n), sizes;
+                for (size_t i = 0; i < n; ++i) {
+                    x[i] = kind == 1 ? double(i) : kind == 2 ? double(n - i) : x[i];
+                    x[i] = kind == 3 ? double(i % 3) : x[i];
+                    sizes.push_back(std::fabs(x[i]));
+                }
+                std::sort(sizes.begin(), sizes.end());
+                const double expected =
+                    n ? (sizes[(n - 1) / 2] + sizes[n / 2]) / 2 / 0.67448975019608171 : 0;
+                if (kind == 0)
+                    x.insert(x.begin() + n / 2, {NAN, INFINITY, -INFINITY});
+                double sigma = -1;
+                runner::expect(
+                    cufilter_dwt_noise(CUFILTER_DWT_F64, x.data(), x.size(), &sigma),
+                    CUFILTER_OK, "noise");
+                CPPUNIT_ASSERT_DOUBLES_EQUAL(expected, sigma, 1e-12);
+            }
+        double sigma;
+        runner::expect(cufilter_dwt_noise(CUFILTER_DWT_F64, nullptr, 1, &sigma),
+                       CUFILTER_ERR_INVALID, "details");
+        const std::vector<float> z = {3, 4, 0, 1}; /* complex: 5 and 1 */
+        cufilter_dwt_noise(CUFILTER_DWT_C64, z.data(), 2, &sigma);
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(3 / 0.67448975019608171, sigma, 1e-6);
+    }
+
+    /* Each signal, or the image, by its own noise; A stays. */
+    void test_shrink()
+    {
+        for (int rank : {1, 2}) {
+            const size_t rows = 20, cols = 70, signals = rank == 1 ? rows : 1;
+            const handle d = make(config_of<double>("db3", 2, rank, rows, cols, 2));
+            const std::vector<double> c =
+                forward(d.get(), noise<double>(rng, rows * cols), signals);
+            const size_t n = c.size() / signals, last = cufilter_dwt_band_count(d.get());
+            std::vector<double> y = c;
+            runner::expect(cufilter_dwt_shrink(d.get(), CUFILTER_DWT_HARD,
+                                               CUFILTER_DWT_UNIVERSAL, y.data(), 0),
+                           CUFILTER_OK, "shrink");
+            struct cufilter_dwt_band a, finest;
+            cufilter_dwt_get_band(d.get(), 0, &a);
+            cufilter_dwt_get_band(d.get(), last - 1, &finest);
+            for (size_t s = 0; s < signals; ++s) {
+                double sigma;
+                cufilter_dwt_noise(CUFILTER_DWT_F64, &c[s * n + finest.offset],
+                                   finest.rows * finest.cols, &sigma);
+                const double samples = double(rank == 1 ? cols : rows * cols);
+                const double t = sigma * std::sqrt(2 * std::log(samples));
+                for (size_t i = 0; i < n; ++i) {
+                    const double v = c[s * n + i];
+                    const bool stays = i < a.rows * a.cols || std::fabs(v) >= t;
+                    CPPUNIT_ASSERT_EQUAL(stays ? v : 0.0, y[s * n + i]);
+                }
+            }
+            runner::expect(
+                cufilter_dwt_shrink(d.get(), CUFILTER_DWT_SOFT, -2, y.data(), 0),
+                CUFILTER_ERR_INVALID, "value");
+            runner::expect_text({"cufilter_dwt_shrink", "-2"});
+            runner::expect(
+                cufilter_dwt_shrink(d.get(), CUFILTER_DWT_SOFT, 1, y.data(), 1),
+                CUFILTER_ERR_INVALID, "coef_pitch");
+        }
     }
 
     void test_bad_config()

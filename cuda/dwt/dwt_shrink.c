@@ -9,10 +9,42 @@
 /* Median of |N(0, 1)|. */
 #define NORMAL_MEDIAN 0.67448975019608171
 
-static int by_size(const void* a, const void* b)
+/* The k-th smallest, which is then at x[k], none larger before it (Hoare's FIND). */
+static double find_kth(double* x, ptrdiff_t n, ptrdiff_t k)
 {
-    const double x = *(const double*)a, y = *(const double*)b;
-    return (x > y) - (x < y);
+    ptrdiff_t left = 0, right = n - 1;
+    while (left < right) {
+        const double pivot = x[k];
+        ptrdiff_t i = left, j = right;
+        while (i <= j) {
+            while (x[i] < pivot)
+                ++i;
+            while (x[j] > pivot)
+                --j;
+            if (i <= j) {
+                const double swapped = x[i];
+                x[i++] = x[j];
+                x[j--] = swapped;
+            }
+        }
+        if (j < k)
+            left = i;
+        if (k < i)
+            right = j;
+    }
+    return x[k];
+}
+
+/* n at least 1. */
+static double median(double* x, size_t n)
+{
+    const double upper = find_kth(x, (ptrdiff_t)n, (ptrdiff_t)(n / 2));
+    if (n % 2)
+        return upper;
+    double lower = x[0];
+    for (size_t i = 1; i < n / 2; ++i)
+        lower = x[i] > lower ? x[i] : lower;
+    return (lower + upper) / 2;
 }
 
 static double magnitude(enum cufilter_dwt_type type, const void* items, size_t i)
@@ -42,10 +74,7 @@ enum cufilter_status cufilter_dwt_noise(enum cufilter_dwt_type type, const void*
         sizes[finite] = magnitude(type, details, i);
         finite += isfinite(sizes[finite]) ? 1 : 0;
     }
-    qsort(sizes, finite, sizeof *sizes, by_size);
-    *sigma = 0;
-    if (finite)
-        *sigma = (sizes[(finite - 1) / 2] + sizes[finite / 2]) / 2 / NORMAL_MEDIAN;
+    *sigma = finite ? median(sizes, finite) / NORMAL_MEDIAN : 0;
     free(sizes);
     return CUFILTER_OK;
 }
