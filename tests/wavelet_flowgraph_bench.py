@@ -3,8 +3,8 @@
 """
 Rates of wavelet blocks in a flowgraph: null_source -> head -> X -> null_sinks.
 
-X is wavelet_ff, gr-wavelet's and cufilter's, and the blocks that gr-wavelet does not have,
-on the CPU and on each GPU named. The runs of all X take turns; each line gives the median
+X is wavelet_ff, gr-wavelet's and cufilter's, and blocks that gr-wavelet does not have, on
+the CPU and on each GPU named. The runs of all X take turns; each line gives the median
 rate in million samples a second.
 """
 
@@ -70,9 +70,10 @@ def cases(devices, batch):
         yield Case("wavelet_denoise_ff(4096)" + where(device), lambda d=device:
                    cufilter.wavelet_denoise_ff(4096, threshold=1, device=d,
                                                batch_items=batch // 4096), batch // 4096)
-    for wavelet, levels in (("haar", 3), ("db4", 3), ("db4", 8), ("db20", 3)):
-        yield Case("dwt_stream_ff(%s, %d)" % (wavelet, levels), lambda w=wavelet, l=levels:
-                   cufilter.dwt_stream_ff(w, l, batch_items=batch), batch)
+        for wavelet, levels in (("haar", 3), ("db4", 3), ("db4", 8), ("db20", 3)):
+            name = "dwt_stream_ff(%s, %d)" % (wavelet, levels)
+            yield Case(name + where(device), lambda w=wavelet, l=levels, d=device:
+                       cufilter.dwt_stream_ff(w, l, d, batch), batch)
 
 
 def where(device):
@@ -94,8 +95,9 @@ def main():
             case.measure(args.seconds)
     print("%-36s %12s %15s" % ("block", "Msamples/s", "least .. most"))
     for case in all_cases:
-        print("%-36s %12.1f %15s" % (case.name, statistics.median(case.rates), "%.0f .. %.0f"
-                                     % (min(case.rates), max(case.rates))))
+        least, most = min(case.rates), max(case.rates)
+        print("%-36s %12.1f %15s" % (case.name, statistics.median(case.rates),
+                                     "%.0f .. %.0f" % (least, most)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Draws the figures of the wavelet pages from what the blocks put out, and prints the numbers
-that those pages give.
+Draws the figures of the wavelet pages from what the blocks put out, and prints the
+numbers that those pages give.
 
 usage: make_wavelet_figures.py [FOLDER OF THE CAPTURES]    (default ../../../shared/data)
 """
@@ -163,7 +163,7 @@ def terrain_figure():
     axes[0].set_title("terrain, 512 x 512, 0 to 2500 m")
     for axis, kept in zip(axes[1:], (0.05, 0.01)):
         back, error, share, psnr = compress(image, kept)
-        print("%.2f %% of the coefficients: PSNR %.1f dB, rms error %.1f m, largest %.0f m" %
+        print("%.2f %% of coefficients: PSNR %.1f dB, rms error %.1f m, largest %.0f m" %
               (100 * share, psnr, np.sqrt(np.mean(error ** 2)), np.abs(error).max()))
         axis.imshow(shaded(back))
         axis.set_title("%.0f %% of the coefficients: PSNR %.1f dB" % (100 * kept, psnr))

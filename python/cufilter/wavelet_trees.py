@@ -33,8 +33,8 @@ def _stationary(x, inverse, n, wavelet, levels, start_level, norm, device):
 
     def transform(part):
         part = _np.ascontiguousarray(part)
-        plan = _SwtPlan(wavelet.filter_bank, _TYPES[part.dtype.char], len(part), n, levels,
-                        start_level, norm, device)
+        plan = _SwtPlan(wavelet.filter_bank, _TYPES[part.dtype.char], len(part), n,
+                        levels, start_level, norm, device)
         out = _np.empty((len(part), n) if inverse else (len(part), 2 * levels, n),
                         part.dtype)
         (plan.inverse if inverse else plan.forward)(part, out)
@@ -61,8 +61,9 @@ def swt(data, wavelet, level=None, start_level=0, axis=-1, trim_approx=False, no
     moved = _np.moveaxis(data, axis, -1)
     bands = _stationary(moved.reshape(-1, n), False, n, wavelet, level, start_level, norm,
                         device)
-    bands = [_np.moveaxis(_np.ascontiguousarray(bands[:, i]).reshape(moved.shape), -1, axis)
+    bands = [_np.ascontiguousarray(bands[:, i]).reshape(moved.shape)
              for i in range(2 * level)]
+    bands = [_np.moveaxis(b, -1, axis) for b in bands]
     if trim_approx:
         return bands[:2] + bands[3::2]
     return list(zip(bands[::2], bands[1::2]))
@@ -102,8 +103,8 @@ def _one_level2(data, wavelets, axes, start_level, norm, device):
     return a, (h, v, d)
 
 
-def swt2(data, wavelet, level, start_level=0, axes=(-2, -1), trim_approx=False, norm=False,
-         *, device=_AUTO):
+def swt2(data, wavelet, level, start_level=0, axes=(-2, -1), trim_approx=False,
+         norm=False, *, device=_AUTO):
     """[(cA_n, (cH_n, cV_n, cD_n)), ..], from the coarsest level on, or with trim_approx
     [cA_n, (cH_n, cV_n, cD_n), ..]."""
     a = _array(data)
@@ -203,7 +204,7 @@ class _Tree:
     def __setitem__(self, path, data):
         """The node's new data; what was below it goes."""
         self._check(path)
-        data = _np.asarray(getattr(data, "data", data) if isinstance(data, _Node) else data)
+        data = data.data if isinstance(data, _Node) else _np.asarray(data)
         if path:
             self._get_parent(path)
         for other in [p for p in self._nodes if p.startswith(path)]:
@@ -263,8 +264,8 @@ class _Tree:
 
 class WaveletPacket(_Tree):
     """
-    A tree of 1-D transforms: wp["ad"].data are the details of the approximation. Nodes may
-    be set (wp["ad"] = array) and deleted (counted as zeros); reconstruct() puts the data
+    A tree of 1-D transforms: wp["ad"].data are the details of the approximation. Nodes
+    may be set (wp["ad"] = array) and deleted (counted as zeros); reconstruct() puts the data
     together, as long as it was.
     """
 

@@ -9,8 +9,8 @@ PyWavelets' functions and give arrays of the same shapes, types and (within roun
 values, and raise ValueError where those do. One more keyword argument, device, is
 DEVICE_CPU (-1), the index of a GPU or DEVICE_AUTO (-2).
 
-A wavelet is a name, a Wavelet, any object with the attribute filter_bank (pywt.Wavelet) or
-its four filters (dec_lo, dec_hi, rec_lo, rec_hi). float32 and complex64 are transformed
+A wavelet is a name, a Wavelet, any object with the attribute filter_bank (pywt.Wavelet),
+or its four filters (dec_lo, dec_hi, rec_lo, rec_hi). float32 and complex64 are transformed
 as such, float16 as float32, all else as float64 or complex128.
 """
 
@@ -26,8 +26,8 @@ from .cufilter_python import (_dwt_coef_length, _dwt_filters, _dwt_max_level, _d
 __all__ = ["Wavelet", "dwt", "dwt2", "dwt_coeff_len", "dwt_max_level", "idwt", "idwt2",
            "threshold", "wavedec", "wavedec2", "wavelist", "waverec", "waverec2"]
 
-MODES = ("zero", "constant", "symmetric", "periodic", "smooth", "periodization", "reflect",
-         "antisymmetric", "antireflect")
+MODES = ("zero", "constant", "symmetric", "periodic", "smooth", "periodization",
+         "reflect", "antisymmetric", "antireflect")
 _NUMBERED = ("zero", "symmetric", "constant", "smooth", "periodic", "periodization",
              "reflect", "antisymmetric", "antireflect")  # pywt.Modes' numbers
 _PERIODIZATION = MODES.index("periodization")
@@ -47,6 +47,14 @@ class Wavelet:
             raise ValueError("a wavelet has 4 filters, not %d" % len(self.filter_bank))
         self.dec_lo, self.dec_hi, self.rec_lo, self.rec_hi = map(list, self.filter_bank)
         self.dec_len = self.rec_len = len(self.dec_lo)
+        self._hash = hash(self.filter_bank)
+
+    def __hash__(self):
+        return self._hash
+
+    def __eq__(self, other):
+        return self is other or (isinstance(other, Wavelet) and
+                                 self.filter_bank == other.filter_bank)
 
     def __repr__(self):
         return "Wavelet(%r, %d taps)" % (self.name, self.dec_len)
@@ -141,8 +149,8 @@ def _axis(axis, ndim):
     return axis % ndim
 
 
-def _make_plan(bank, kind, mode, rank, rows, cols, levels, device):
-    return _DwtPlan(bank, kind, mode, rank, rows, cols, levels, device)
+def _make_plan(wavelet, kind, mode, rank, rows, cols, levels, device):
+    return _DwtPlan(wavelet.filter_bank, kind, mode, rank, rows, cols, levels, device)
 
 
 _cached_plan = _functools.lru_cache(maxsize=32)(_make_plan)
@@ -150,8 +158,7 @@ _cached_plan = _functools.lru_cache(maxsize=32)(_make_plan)
 
 def _plan(wavelet, dtype, mode, rank, rows, cols, levels, device):
     make = _cached_plan if rows * cols <= _CACHED_ITEMS else _make_plan
-    return make(wavelet.filter_bank, _TYPES[dtype.char], mode, rank, rows, cols, levels,
-                device)
+    return make(wavelet, _TYPES[dtype.char], mode, rank, rows, cols, levels, device)
 
 
 def _by_parts(transform, x):
@@ -284,13 +291,14 @@ def wavedec(data, wavelet, mode="symmetric", level=None, axis=-1, *, device=_AUT
     level = _level([data.shape[axis]], [wavelet.dec_len], level)
     if level == 0:
         return [data]
-    bands = _forward(_np.moveaxis(_array(data), axis, -1), wavelet, mode, 1, level, device)
+    bands = _forward(_np.moveaxis(_array(data), axis, -1), wavelet, mode, 1, level,
+                     device)
     return [_np.moveaxis(b, -1, axis) for b in bands]
 
 
 def waverec(coeffs, wavelet, mode="symmetric", axis=-1, *, device=_AUTO):
-    """The inverse of wavedec(). Where the data was of odd length one item more comes back,
-    as from PyWavelets."""
+    """The inverse of wavedec(). Where the data was of odd length one item more comes
+    back, as from PyWavelets."""
     if not isinstance(coeffs, (list, tuple)) or len(coeffs) < 1:
         raise ValueError("coeffs must be a list of 1 array or more")
     if len(coeffs) == 1:
@@ -324,7 +332,7 @@ def _trimmed(a, d, axes):
 
 
 def _whole_chain(coeffs, wavelet, mode, axis):
-    """The bands of all levels and the length of the data, where one transform makes it."""
+    """The bands of all levels and the data's length, where one transform makes it."""
     if any(c is None for c in coeffs) or len(coeffs) > 65:
         return None
     bands = [_array(c) for c in coeffs]
@@ -368,7 +376,7 @@ def _setup2(wavelet, mode, axes, ndim):
                          hasattr(w, "filter_bank") or len(w) == 4)
     modes = _per_axis(mode, _mode, lambda m: isinstance(m, (str, int)))
     alike = (axes[0] != axes[1] and modes[0] == modes[1] and
-             wavelets[0].filter_bank == wavelets[1].filter_bank)
+             wavelets[0] == wavelets[1])
     return axes, wavelets, modes, alike
 
 
@@ -422,8 +430,8 @@ def wavedec2(data, wavelet, mode="symmetric", level=None, axes=(-2, -1), *, devi
     if level == 0:
         return [data]
     if alike:
-        bands = _forward(_np.moveaxis(_array(data), axes, (-2, -1)), wavelets[0], modes[0],
-                         2, level, device)
+        bands = _forward(_np.moveaxis(_array(data), axes, (-2, -1)), wavelets[0],
+                         modes[0], 2, level, device)
         bands = [_np.moveaxis(b, (-2, -1), axes) for b in bands]
         return [bands[0]] + [tuple(bands[i:i + 3]) for i in range(1, len(bands), 3)]
     details, a = [], data
@@ -444,7 +452,7 @@ def waverec2(coeffs, wavelet, mode="symmetric", axes=(-2, -1), *, device=_AUTO):
     a = _np.asarray(coeffs[0])
     for details in coeffs[1:]:
         if not isinstance(details, (list, tuple)) or len(details) != 3:
-            raise ValueError("details must be triples of arrays, as wavedec2() gives them")
+            raise ValueError("details must be triples of arrays, as of wavedec2()")
         given = [_np.asarray(d) for d in details if d is not None]
         if given:
             a = _trimmed(a, given[0], axes)
