@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Launches of the image kernels of one type; the type's .cu file instantiates what is
+ * here. Not installed. */
+#ifndef CUFILTER_DWT_DWT_2D_LAUNCH_CUH
+#define CUFILTER_DWT_DWT_2D_LAUNCH_CUH
+
+#include <algorithm>
+#include "dwt_2d_forward.cuh"
+#include "dwt_2d_inverse.cuh"
+
+namespace cufilter {
+
+/* ------------------------------------------------------------------ shape */
+
+/* A tile in numbers, for either direction: `step` rows of input an output row (or pair),
+ * `halo` more, `fan` rows of shared memory each, `stage_rows` of these a stage. */
+struct dwt_tile_plan {
+    int step, halo, fan, stage_rows;
+    int row_items, warps, stages, rows, strips;
+    size_t stage_bytes;
+
+    int stages_for(int out) const
+    {
+        return ((step * out + halo) * fan + stage_rows - 1) / stage_rows;
+    }
+    size_t bytes() const { return stage_bytes * (size_t)stages; }
+};
+
+/* Output columns `wide` and rows `high`, of which a thread makes N columns. */
+template <class T>
+void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, int spread,
+             int reach)
+{
+    constexpr int N = dwt_columns<T>, A = dwt_item<T>::vector;
+    const dwt_2d_gpu& gpu = level.gpu;
+    t.warps = level.shape.warps ? level.shape.warps : 4;
+    while (!level.shape.warps && t.warps > 1 && wide <= 32 * N * t.warps / 2)
+        t.warps /= 2;
+    const int across = 32 * N * t.warps;
+    t.strips = (wide + across - 1) / across;
+    /* The window, 16 bytes for its alignment, a pair read at an odd place. */
+    t.row_items = (spread * across + reach + A + 2 + A - 1) / A * A;
+    t.stage_bytes =
+        t.stage_rows * (t.row_items * sizeof(T) + sizeof(int)) + sizeof(uint64_t);
+    /* Two blocks a processor; what the system takes of each is 1 KiB. */
+    const size_t memory =
+        std::min(gpu.block_memory, gpu.processor_memory / 2 - 1024);
+    const int most = std::max(1, (int)(memory / t.stage_bytes));
+    if (level.shape.rows) {
+        t.rows = level.shape.rows;
+    } else {
+        const int fit = (most * t.stage_rows / t.fan - t.halo) / t.step;
+        const int busy = (int)((long long)high * t.strips / (2 * gpu.processors));
+        t.rows = std::max(4, std::min(fit, busy));
+    }
+    t.rows = std::max(1, std::min(t.rows, high));
+    t.stages = level.shape.stages ? level.shape.stages : most;
+    t.stages = std::min(t.stages, t.stages_for(t.rows));
+}
+
+template <class... Parameters>
+enum cufilter_status dwt_2d_launch(const char* name, const dwt_tile_plan& t, int high,
+                                   bool dependent, cudaStream_t stream,
+                                   void (*kernel)(Parameters...), Parameters... parameters)
+{
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = dim3((unsigned)t.strips * (unsigned)((high + t.rows - 1) / t.rows));
+    config.blockDim = dim3((unsigned)(32 * t.warps));
+    config.dynamicSmemBytes = t.bytes();
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = dependent ? 1 : 0;
+    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, parameters...);
+    return error == cudaSuccess ? CUFILTER_OK
+                                : cufilter_cuda_fail(error, "dwt_gpu", name);
+}
+
+/* ------------------------------------------------------------------ forward */
+
+template <class T, int F>
+enum cufilter_status dwt_forward_launch(const dwt_2d_level& l, cudaStream_t stream)
+{
+    dwt_forward_args<T, F> p = {};
+    p.taps = dwt_analysis_taps<typename dwt_item<T>::real, F>(l.spec);
+    p.x = (const T*)l.image;
+    p.a = (T*)l.a, p.h = (T*)l.h, p.v = (T*)l.v, p.d = (T*)l.d;
+    p.pitch = (ptrdiff_t)l.pitch;
+    p.a_pitch = (ptrdiff_t)l.a_pitch, p.band_pitch = (ptrdiff_t)l.band_pitch;
+    p.rows = (int)l.vertical->n, p.cols = (int)l.horizontal->n;
+    p.band_rows = (int)l.vertical->n_coefs, p.band_cols = (int)l.horizontal->n_coefs;
+    p.start = (int)l.horizontal->start, p.mode = l.spec->mode;
+    dwt_tile_plan t = {2, F - 2, 1, dwt_stage_rows};
+    dwt_cut<T>(t, l, p.band_cols, p.band_rows, 2, F - 2);
+    p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
+    p.dependent = l.dependent;
+    return dwt_2d_launch("the wavelet transform of an image", t, p.band_rows, l.dependent,
+                         stream, dwt_forward_kernel<T, F>, p);
+}
+
+/* ------------------------------------------------------------------ inverse */
+
+template <class T, int F, int SKIP>
+enum cufilter_status dwt_inverse_launch(const dwt_2d_level& l, cudaStream_t stream)
+{
+    dwt_inverse_args<T, F> p = {};
+    p.taps = dwt_synthesis_taps<typename dwt_item<T>::real, F>(l.spec);
+    p.x = (T*)l.image;
+    p.a = (const T*)l.a, p.h = (const T*)l.h, p.v = (const T*)l.v, p.d = (const T*)l.d;
+    p.pitch = (ptrdiff_t)l.pitch;
+    p.a_pitch = (ptrdiff_t)l.a_pitch, p.band_pitch = (ptrdiff_t)l.band_pitch;
+    p.rows = (int)l.vertical->n, p.cols = (int)l.horizontal->n;
+    p.band_rows = (int)l.vertical->n_coefs, p.band_cols = (int)l.horizontal->n_coefs;
+    p.pair_start = (int)l.horizontal->pair_start;
+    p.row_pairs = (int)l.vertical->n_pairs;
+    dwt_tile_plan t = {1, F / 2 - 1, 4, dwt_stage_bands};
+    dwt_cut<T>(t, l, (p.cols + 1) / 2, p.row_pairs, 1, F / 2 - 1 + SKIP);
+    p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
+    p.dependent = l.dependent, p.keep = l.intermediate;
+    return dwt_2d_launch("the inverse wavelet transform of an image", t, p.row_pairs,
+                         l.dependent, stream, dwt_inverse_kernel<T, F, SKIP>, p);
+}
+
+/* ------------------------------------------------------------------ by length */
+
+template <class Kernel>
+enum cufilter_status dwt_allow_memory(Kernel kernel)
+{
+    int device, most;
+    CUFILTER_TRY_CUDA(cudaGetDevice(&device));
+    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
+        &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    CUFILTER_TRY_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+    CUFILTER_TRY_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             cudaSharedmemCarveoutMaxShared));
+    return CUFILTER_OK;
+}
+
+template <class T, int F>
+struct dwt_of_length {
+    /* skip is 1 where F/2 - 1, or F - 2, is odd. */
+    static constexpr int skips = F % 4 == 0;
+
+    static enum cufilter_status prepare()
+    {
+        CUFILTER_TRY(dwt_allow_memory(dwt_forward_kernel<T, F>));
+        if constexpr (skips)
+            CUFILTER_TRY(dwt_allow_memory(dwt_inverse_kernel<T, F, 1>));
+        return dwt_allow_memory(dwt_inverse_kernel<T, F, 0>);
+    }
+    static enum cufilter_status forward(const dwt_2d_level& l, cudaStream_t stream)
+    {
+        return dwt_forward_launch<T, F>(l, stream);
+    }
+    static enum cufilter_status inverse(const dwt_2d_level& l, cudaStream_t stream)
+    {
+        if constexpr (skips)
+            if (l.horizontal->skip)
+                return dwt_inverse_launch<T, F, 1>(l, stream);
+        return dwt_inverse_launch<T, F, 0>(l, stream);
+    }
+};
+
+/* Calls `call` with the dwt_of_length of the length. */
+template <class T, int F = 2, class Call>
+enum cufilter_status dwt_with_length(size_t length, Call call)
+{
+    if (length == F)
+        return call(dwt_of_length<T, F>());
+    if constexpr (F < DWT_2D_MAX_TILE)
+        return dwt_with_length<T, F + 2>(length, call);
+    return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
+                         "dwt_gpu: filters for images must have at most %d taps, not %zu",
+                         DWT_2D_MAX_TILE, length);
+}
+
+} // namespace cufilter
+
+template <class T>
+enum cufilter_status dwt_2d_prepare(const struct dwt_spec* spec)
+{
+    return cufilter::dwt_with_length<T>(spec->filter_length,
+                                        [](auto f) { return f.prepare(); });
+}
+template <class T>
+enum cufilter_status dwt_2d_forward(const struct dwt_2d_level& level, cudaStream_t stream)
+{
+    return cufilter::dwt_with_length<T>(level.spec->filter_length, [&](auto f) {
+        return f.forward(level, stream);
+    });
+}
+template <class T>
+enum cufilter_status dwt_2d_inverse(const struct dwt_2d_level& level, cudaStream_t stream)
+{
+    return cufilter::dwt_with_length<T>(level.spec->filter_length, [&](auto f) {
+        return f.inverse(level, stream);
+    });
+}
+
+#define DWT_2D_INSTANTIATE(T)                                                            \
+    template enum cufilter_status dwt_2d_prepare<T>(const struct dwt_spec*);             \
+    template enum cufilter_status dwt_2d_forward<T>(const struct dwt_2d_level&,          \
+                                                    cudaStream_t);                       \
+    template enum cufilter_status dwt_2d_inverse<T>(const struct dwt_2d_level&,          \
+                                                    cudaStream_t)
+
+#endif
