@@ -15,6 +15,7 @@ struct image_engine {
     struct dwt_2d_gpu gpu;
     struct dwt_2d_shape shape;
     void* between[2]; /* A of a level, in turns */
+    void *taps, *lines; /* of long filters */
 };
 
 image_engine* of(struct dwt_engine* engine)
@@ -22,11 +23,23 @@ image_engine* of(struct dwt_engine* engine)
     return reinterpret_cast<image_engine*>(engine);
 }
 
-/* Rows begin at multiples of 128 bytes. */
 size_t between_pitch(const struct dwt_spec* spec, int level)
 {
-    const size_t line = 128 / dwt_item_bytes(spec->type);
-    return (spec->horizontal[level - 1].n_coefs + line - 1) / line * line;
+    return dwt_2d_pitch(spec->type, spec->horizontal[level - 1].n_coefs);
+}
+
+/* Calls `call` with an item of the spec's type. */
+template <class Call>
+enum cufilter_status with_type(const struct dwt_spec* spec, Call call)
+{
+    return spec->type == CUFILTER_DWT_F32   ? call(float())
+           : spec->type == CUFILTER_DWT_F64 ? call(double())
+                                            : call(float2());
+}
+
+bool is_long(const struct dwt_spec* spec)
+{
+    return spec->filter_length > DWT_2D_MAX_TILE;
 }
 
 enum cufilter_status query(struct dwt_2d_gpu* gpu)
@@ -49,17 +62,27 @@ enum cufilter_status allocate(image_engine* e)
     const struct dwt_spec* const s = e->spec;
     /* Level 1's goes to the first, level 2's to the second; images smaller than the
      * filter grow from level to level. */
+    size_t items[2] = {0, 0};
     for (int l = 1; l < s->levels; ++l) {
-        void** const p = &e->between[(l - 1) % 2];
-        if (l > 2 && s->vertical[l - 1].n_coefs <= s->vertical[l - 3].n_coefs &&
-            s->horizontal[l - 1].n_coefs <= s->horizontal[l - 3].n_coefs)
-            continue;
-        CUFILTER_TRY_CUDA(cudaFree(*p));
-        *p = nullptr;
-        CUFILTER_TRY_CUDA(cudaMalloc(p, s->vertical[l - 1].n_coefs * between_pitch(s, l) *
-                                            dwt_item_bytes(s->type)));
+        size_t& n = items[(l - 1) % 2];
+        n = std::max(n, s->vertical[l - 1].n_coefs * between_pitch(s, l));
     }
+    for (int i = 0; i < 2; ++i)
+        if (items[i])
+            CUFILTER_TRY_CUDA(
+                cudaMalloc(&e->between[i], items[i] * dwt_item_bytes(s->type)));
     return CUFILTER_OK;
+}
+
+enum cufilter_status allocate_long(image_engine* e)
+{
+    size_t items = 0;
+    for (int l = 1; l <= e->spec->levels; ++l)
+        items = std::max(items, dwt_2d_long_workspace(e->spec, l));
+    CUFILTER_TRY_CUDA(cudaMalloc(&e->lines, items * dwt_item_bytes(e->spec->type)));
+    return with_type(e->spec, [&](auto item) {
+        return dwt_2d_long_taps<decltype(item)>(e->spec, &e->taps);
+    });
 }
 
 void free_engine(struct dwt_engine* engine)
@@ -69,14 +92,18 @@ void free_engine(struct dwt_engine* engine)
         return;
     for (void* p : e->between)
         cudaFree(p);
+    cudaFree(e->taps);
+    cudaFree(e->lines);
     delete e;
 }
 
-enum cufilter_status prepare(const struct dwt_spec* s)
+enum cufilter_status prepare(image_engine* e)
 {
-    return s->type == CUFILTER_DWT_F32   ? dwt_2d_prepare<float>(s)
-           : s->type == CUFILTER_DWT_F64 ? dwt_2d_prepare<double>(s)
-                                         : dwt_2d_prepare<float2>(s);
+    if (is_long(e->spec))
+        return allocate_long(e);
+    return with_type(e->spec, [&](auto item) {
+        return dwt_2d_prepare<decltype(item)>(e->spec);
+    });
 }
 
 enum cufilter_status make(struct dwt_engine** engine, const struct dwt_spec* spec)
@@ -96,7 +123,7 @@ enum cufilter_status make(struct dwt_engine** engine, const struct dwt_spec* spe
     if (status == CUFILTER_OK)
         status = allocate(e);
     if (status == CUFILTER_OK && spec->levels)
-        status = prepare(spec);
+        status = prepare(e);
     if (status != CUFILTER_OK)
         free_engine(reinterpret_cast<struct dwt_engine*>(e));
     else
@@ -116,6 +143,7 @@ struct dwt_2d_level level_of(const image_engine* e, int l, void* data, size_t pi
     v.spec = s;
     v.vertical = &s->vertical[l - 1], v.horizontal = &s->horizontal[l - 1];
     v.gpu = e->gpu, v.shape = e->shape;
+    v.taps = e->taps, v.workspace = e->lines;
     v.image = l == 1 ? data : e->between[l % 2];
     v.pitch = l == 1 ? pitch : between_pitch(s, l - 1);
     v.a = l == s->levels ? coefs : e->between[(l - 1) % 2];
@@ -150,9 +178,11 @@ enum cufilter_status forward(struct dwt_engine* engine, const void* data, size_t
     for (int l = 1; l <= s->levels; ++l) {
         struct dwt_2d_level v = level_of(e, l, const_cast<void*>(data), pitch, coefs);
         v.dependent = l > 1;
-        CUFILTER_TRY(s->type == CUFILTER_DWT_F32   ? dwt_2d_forward<float>(v, stream)
-                     : s->type == CUFILTER_DWT_F64 ? dwt_2d_forward<double>(v, stream)
-                                                   : dwt_2d_forward<float2>(v, stream));
+        CUFILTER_TRY(with_type(s, [&](auto item) {
+            using T = decltype(item);
+            return is_long(s) ? dwt_2d_long_forward<T>(v, stream)
+                              : dwt_2d_forward<T>(v, stream);
+        }));
     }
     return CUFILTER_OK;
 }
@@ -170,16 +200,21 @@ enum cufilter_status inverse(struct dwt_engine* engine, const void* coefs, size_
         struct dwt_2d_level v = level_of(e, l, data, pitch, const_cast<void*>(coefs));
         v.dependent = l < s->levels;
         v.intermediate = l > 1;
-        CUFILTER_TRY(s->type == CUFILTER_DWT_F32   ? dwt_2d_inverse<float>(v, stream)
-                     : s->type == CUFILTER_DWT_F64 ? dwt_2d_inverse<double>(v, stream)
-                                                   : dwt_2d_inverse<float2>(v, stream));
+        CUFILTER_TRY(with_type(s, [&](auto item) {
+            using T = decltype(item);
+            return is_long(s) ? dwt_2d_long_inverse<T>(v, stream)
+                              : dwt_2d_inverse<T>(v, stream);
+        }));
     }
     return CUFILTER_OK;
 }
 
-int describe(const struct dwt_engine*, char* text, size_t size)
+int describe(const struct dwt_engine* engine, char* text, size_t size)
 {
-    return snprintf(text, size, "both axes of a level in one kernel");
+    const struct dwt_spec* const s = reinterpret_cast<const image_engine*>(engine)->spec;
+    return snprintf(text, size, "%s",
+                    is_long(s) ? "two kernels a level, one an axis"
+                               : "one kernel a level, for both axes");
 }
 
 } // namespace

@@ -61,19 +61,41 @@ __device__ __forceinline__ float4 dwt_pack(float2 a, float2 b)
 }
 
 /* Columns of a band that a thread makes: 8 bytes of them. */
+#ifndef DWT_N
+#define DWT_N (sizeof(T) == 4 ? 2 : 1)
+#define DWT_THREADS 128
+#endif
 template <class T>
-constexpr int dwt_columns = sizeof(T) == 4 ? 2 : 1;
+constexpr int dwt_columns = DWT_N;
 
 /* Blocks of 128 threads that registers must leave room for; shared memory mostly allows
  * two, smaller tiles more. */
 template <int F>
-constexpr int dwt_blocks = F <= 12 ? 4 : 3;
+constexpr int dwt_blocks = DWT_THREADS == 256 ? 2 : F <= 12 ? 4 : 3;
 
-/* Item `column` of an extended row. */
+/* Far from the loops, and called: it divides, which is much code. */
+template <class R>
+__device__ __noinline__ dwt_device_term<R> dwt_far_term(int k, int n, int mode)
+{
+    return dwt_outside<R>(k, n, mode);
+}
+
+/* Item `column` of an extended row. Nothing is multiplied by 0: it may be infinite. */
 template <class T>
 __device__ __forceinline__ T dwt_along_row(const T* row, int column, int n, int mode)
 {
-    return dwt_item_at<T>(column, n, mode, [&](int64_t i) { return __ldg(row + i); });
+    using real = typename dwt_item<T>::real;
+    if (column >= 0 && column < n)
+        return __ldg(row + column);
+    const dwt_device_term<real> term = dwt_far_term<real>(column, n, mode);
+    T value{};
+    if (term.scale != 0)
+        value = dwt_fma(term.scale, __ldg(row + term.index), value);
+    if (term.first != 0)
+        value = dwt_fma(term.first, __ldg(row), value);
+    if (term.last != 0)
+        value = dwt_fma(term.last, __ldg(row + n - 1), value);
+    return value;
 }
 
 template <class R>

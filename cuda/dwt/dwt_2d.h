@@ -34,6 +34,8 @@ struct dwt_2d_level {
     size_t a_pitch;
     void *h, *v, *d;
     size_t band_pitch;
+    const void* taps; /* long filters */
+    void* workspace;
     /* The launch before in the stream made the input: begin early, wait inside. */
     bool dependent;
     /* What is written is read again by the next launch. */
@@ -49,6 +51,25 @@ enum cufilter_status dwt_2d_forward(const struct dwt_2d_level& level,
 template <class T>
 enum cufilter_status dwt_2d_inverse(const struct dwt_2d_level& level,
                                     cudaStream_t stream);
+
+/* Filters of more than DWT_2D_MAX_TILE taps: their taps in device memory, and the items
+ * of workspace that a level needs. */
+template <class T>
+enum cufilter_status dwt_2d_long_taps(const struct dwt_spec* spec, void** taps);
+size_t dwt_2d_long_workspace(const struct dwt_spec* spec, int level);
+template <class T>
+enum cufilter_status dwt_2d_long_forward(const struct dwt_2d_level& level,
+                                         cudaStream_t stream);
+template <class T>
+enum cufilter_status dwt_2d_long_inverse(const struct dwt_2d_level& level,
+                                         cudaStream_t stream);
+
+/* The pitch of rows in workspace: multiples of 128 bytes. */
+inline size_t dwt_2d_pitch(enum cufilter_dwt_type type, size_t cols)
+{
+    const size_t line = 128 / dwt_item_bytes(type);
+    return (cols + line - 1) / line * line;
+}
 
 /* For measurements: tiles of this shape in both directions, zeros for the chosen one. */
 void dwt_2d_set_shape(struct dwt_engine* engine, struct dwt_2d_shape shape);

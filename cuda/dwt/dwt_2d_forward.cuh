@@ -44,6 +44,8 @@ struct dwt_forward_tile {
     int o0, r0, n_out; /* first output column and row, output rows */
     int c0, width, e0, n_rows; /* the window, in items of the extended image */
     bool edge;
+    bool scattered; /* rows' shifts follow no rule: look them up */
+    int shift0, shift_step;
 
     __device__ __forceinline__ dwt_forward_tile(const args& p_, unsigned char* memory)
         : p(p_)
@@ -59,16 +61,28 @@ struct dwt_forward_tile {
         width = 2 * min(across, p.band_cols - o0) + F - 2;
         e0 = 2 * r0 + p.start;
         n_rows = 2 * n_out + F - 2;
-        edge = !dwt_columns_inside<T>(c0, width, p.cols) || e0 < 0 ||
-               e0 + n_rows > p.rows;
+        const bool beyond = e0 < 0 || e0 + n_rows > p.rows;
+        edge = !dwt_columns_inside<T>(c0, width, p.cols) || beyond;
+        shift0 = dwt_shift(source(e0) + c0);
+        shift_step = (int)p.pitch & (dwt_item<T>::vector - 1);
+        scattered = beyond && shift_step;
+    }
+    /* Where row k, in place `slot`, begins. */
+    __device__ __forceinline__ int shift_of(int k, int slot) const
+    {
+        int shift = (shift0 + k * shift_step) & (dwt_item<T>::vector - 1);
+        if (scattered)
+            shift = shifts[slot];
+        return shift;
     }
 
     /* Row k of the window. */
     __device__ __forceinline__ dwt_device_term<real> term(int k) const
     {
         const int e = e0 + k;
-        return edge ? dwt_outside<real>(e, p.rows, p.mode)
-                    : dwt_device_term<real>{e, real(1), real(0), real(0), false};
+        if (e < 0 || e >= p.rows)
+            return dwt_far_term<real>(e, p.rows, p.mode);
+        return {e, real(1), real(0), real(0), false};
     }
     __device__ __forceinline__ const T* source(int64_t row) const
     {
@@ -89,7 +103,7 @@ struct dwt_forward_tile {
         const int lane = threadIdx.x, row = k * ROWS + lane, slot = s * ROWS + lane;
         const T* from = nullptr;
         dwt_span span = {0, 0};
-        int shift = 0;
+        int shift = shift0;
         if (lane < ROWS && row < n_rows) {
             const dwt_device_term<real> o = term(row);
             if (dwt_plain(o)) {
@@ -148,7 +162,7 @@ struct dwt_forward_tile {
             for (int k = begin; k < end; ++k) {
                 const dwt_device_term<real> o = term(k);
                 if (!dwt_plain(o))
-                    compose(place(slot + k - begin), o);
+                    compose(place(slot + k - begin) + shift0, o);
             }
     }
 };
@@ -218,31 +232,13 @@ struct dwt_forward_columns {
     }
 };
 
-template <class T, int F>
-__global__ void __launch_bounds__(128, dwt_blocks<F>)
-    dwt_forward_kernel(const __grid_constant__ dwt_forward_args<T, F> p)
+/* Down the tile; PARITY of the rows' shifts, 2 where they differ. */
+template <class T, int F, int PARITY>
+__device__ __forceinline__ void dwt_forward_walk(const dwt_forward_args<T, F>& p,
+                                                 const dwt_forward_tile<T, F>& t,
+                                                 int n_stages, bool fill)
 {
     constexpr int N = dwt_columns<T>, ROWS = dwt_stage_rows, HALO = F / 2 - 1;
-    extern __shared__ __align__(128) unsigned char memory[];
-    const dwt_forward_tile<T, F> t(p, memory);
-    const int n_stages = (t.n_rows + ROWS - 1) / ROWS;
-
-    if (threadIdx.x == 0)
-        for (int s = 0; s < p.stages; ++s)
-            bulk_init(&t.barrier[s]);
-    release_dependents();
-    if (p.dependent)
-        dwt_await_previous();
-    const int first_stages = min(p.stages, n_stages);
-    const bool fill = t.edge || !CUFILTER_BULK_COPIES;
-    __syncwarp();
-    if (threadIdx.x < 32)
-        for (int k = 0; k < first_stages; ++k)
-            t.request(k, k);
-    if (fill)
-        t.fill(0, min(first_stages * ROWS, t.n_rows), 0);
-    __syncthreads();
-
     const int lane_out = threadIdx.x / 32 * (32 * N) + threadIdx.x % 32;
     const int o = t.o0 + lane_out;
     T* a = p.a + (ptrdiff_t)t.r0 * p.a_pitch + o;
@@ -259,9 +255,10 @@ __global__ void __launch_bounds__(128, dwt_blocks<F>)
             T x[2][N][2], out[N][2][2];
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                const int slot = s * ROWS + i + j, shift = t.shifts[slot];
+                const int slot = s * ROWS + i + j;
+                const int shift = t.shift_of(2 * pair + j, slot);
                 const T* const from = t.place(slot) + shift + 2 * lane_out;
-                if (shift & 1)
+                if (PARITY == 1 || (PARITY == 2 && shift % 2))
                     dwt_filter_row<T, F, true>(p, from, x[j]);
                 else
                     dwt_filter_row<T, F, false>(p, from, x[j]);
@@ -297,6 +294,40 @@ __global__ void __launch_bounds__(128, dwt_blocks<F>)
             parity ^= 1;
         }
     }
+}
+
+template <class T, int F>
+__global__ void __launch_bounds__(DWT_THREADS, dwt_blocks<F>)
+    dwt_forward_kernel(const __grid_constant__ dwt_forward_args<T, F> p)
+{
+    constexpr int ROWS = dwt_stage_rows;
+    extern __shared__ __align__(128) unsigned char memory[];
+    const dwt_forward_tile<T, F> t(p, memory);
+    const int n_stages = (t.n_rows + ROWS - 1) / ROWS;
+
+    if (threadIdx.x == 0)
+        for (int s = 0; s < p.stages; ++s)
+            bulk_init(&t.barrier[s]);
+    release_dependents();
+    if (p.dependent)
+        dwt_await_previous();
+    const int first_stages = min(p.stages, n_stages);
+    const bool fill = t.edge || !CUFILTER_BULK_COPIES;
+    __syncwarp();
+    if (threadIdx.x < 32)
+        for (int k = 0; k < first_stages; ++k)
+            t.request(k, k);
+    if (fill)
+        t.fill(0, min(first_stages * ROWS, t.n_rows), 0);
+    __syncthreads();
+
+    /* A row of odd shift needs another code. Rows of an even pitch are all alike. */
+    if (t.scattered || t.shift_step % 2)
+        dwt_forward_walk<T, F, 2>(p, t, n_stages, fill);
+    else if (t.shift0 % 2)
+        dwt_forward_walk<T, F, 1>(p, t, n_stages, fill);
+    else
+        dwt_forward_walk<T, F, 0>(p, t, n_stages, fill);
 }
 
 } // namespace cufilter

@@ -45,6 +45,8 @@ struct dwt_inverse_tile {
     int q0, r0, n_out; /* first pair of columns and of rows, pairs of rows */
     int c0, width, e0, n_rows; /* the window, in coefficients; n_rows of each band */
     bool edge;
+    bool scattered;                 /* rows' shifts follow no rule: look them up */
+    int shift0[4], a_step, step;    /* of each band */
 
     __device__ __forceinline__ dwt_inverse_tile(const args& p_, unsigned char* memory)
         : p(p_)
@@ -60,15 +62,31 @@ struct dwt_inverse_tile {
         width = min(across, (p.cols + 1) / 2 - q0) + F / 2 - 1 + SKIP;
         e0 = r0 + p.pair_start;
         n_rows = n_out + F / 2 - 1;
-        edge = !dwt_columns_inside<T>(c0, width, p.band_cols) || e0 < 0 ||
-               e0 + n_rows > p.band_rows;
+        const bool beyond = e0 < 0 || e0 + n_rows > p.band_rows;
+        edge = !dwt_columns_inside<T>(c0, width, p.band_cols) || beyond;
+        a_step = (int)p.a_pitch & (dwt_item<T>::vector - 1);
+        step = (int)p.band_pitch & (dwt_item<T>::vector - 1);
+        scattered = beyond && (a_step || step);
+        shift0[0] = dwt_shift(p.a + e0 * p.a_pitch + c0);
+        shift0[1] = dwt_shift(p.h + e0 * p.band_pitch + c0);
+        shift0[2] = dwt_shift(p.v + e0 * p.band_pitch + c0);
+        shift0[3] = dwt_shift(p.d + e0 * p.band_pitch + c0);
+    }
+    /* Where row k of a band, in place `slot`, begins. */
+    __device__ __forceinline__ int shift_of(int k, int band, int slot) const
+    {
+        int shift = (shift0[band] + k * (band ? step : a_step)) &
+                    (dwt_item<T>::vector - 1);
+        if (scattered)
+            shift = shifts[slot];
+        return shift;
     }
     /* Row k of the window: k mod 4 says of which band. */
     __device__ __forceinline__ const T* source(int k) const
     {
         int row = e0 + k / 4;
         if (row < 0 || row >= p.band_rows)
-            row = (int)dwt_modulo(row, p.band_rows);
+            row = (int)dwt_far_term<float>(row, p.band_rows, CUFILTER_DWT_PERIODIC).index;
         const T* const band = k % 4 == 0   ? p.a
                               : k % 4 == 1 ? p.h
                               : k % 4 == 2 ? p.v
@@ -204,7 +222,7 @@ __device__ __forceinline__ void dwt_store_pair(T* row, int c, int n, bool keep,
 }
 
 template <class T, int F, int SKIP>
-__global__ void __launch_bounds__(128, dwt_blocks<F>)
+__global__ void __launch_bounds__(DWT_THREADS, dwt_blocks<F>)
     dwt_inverse_kernel(const __grid_constant__ dwt_inverse_args<T, F> p)
 {
     constexpr int N = dwt_columns<T>, ROWS = dwt_stage_bands, HALO = F / 2 - 1;
@@ -244,7 +262,7 @@ __global__ void __launch_bounds__(128, dwt_blocks<F>)
 #pragma unroll
             for (int b = 0; b < 4; ++b) {
                 const int slot = s * ROWS + i + b;
-                from[b] = t.place(slot) + t.shifts[slot] + lane_out;
+                from[b] = t.place(slot) + t.shift_of(row, b, slot) + lane_out;
             }
 #pragma unroll
             for (int n = 0; n < N; ++n) {

@@ -33,7 +33,7 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
 {
     constexpr int N = dwt_columns<T>, A = dwt_item<T>::vector;
     const dwt_2d_gpu& gpu = level.gpu;
-    t.warps = level.shape.warps ? level.shape.warps : 4;
+    t.warps = level.shape.warps ? level.shape.warps : DWT_THREADS / 32;
     while (!level.shape.warps && t.warps > 1 && wide <= 32 * N * t.warps / 2)
         t.warps /= 2;
     const int across = 32 * N * t.warps;
@@ -169,8 +169,11 @@ struct dwt_of_length {
 template <class T, int F = 2, class Call>
 enum cufilter_status dwt_with_length(size_t length, Call call)
 {
-    if (length == F)
-        return call(dwt_of_length<T, F>());
+#ifdef DWT_DEV
+    if constexpr (F == 2 || F == 8 || F == 20)
+#endif
+        if (length == F)
+            return call(dwt_of_length<T, F>());
     if constexpr (F < DWT_2D_MAX_TILE)
         return dwt_with_length<T, F + 2>(length, call);
     return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
