@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 #include "../cuda/dwt/dwt_2d.h"
-#ifndef DWT_THREADS
-#define DWT_THREADS 128
+#ifndef DWT_WARPS
+#define DWT_WARPS 4
 #endif
 
 namespace {
@@ -404,7 +404,7 @@ test_case make_case(random_source& random, int number)
     }
     c.shape = {};
     if (random(0, 1))
-        c.shape = {random(1, DWT_THREADS / 32), random(1, 5), random(1, 40)};
+        c.shape = {random(1, DWT_WARPS), random(1, 5), random(1, 40)};
     return c;
 }
 
@@ -528,24 +528,26 @@ void run_bench(bool sweep)
     bench b;
     const auto per = CUFILTER_DWT_PERIODIZATION;
     if (sweep) {
-        const int w = DWT_THREADS / 32;
+        const int w = DWT_WARPS;
         for (size_t n : {4096, 8192})
             for (struct dwt_2d_shape shape :
-                 {dwt_2d_shape{w, 13, 22}, {w, 12, 20}, {w, 10, 16}, {w, 8, 12},
-                  {w, 6, 8}, {w, 6, 32}, {w, 4, 64}, {w, 3, 256}})
+                 {dwt_2d_shape{w, 13, 22}, {w, 8, 12}, {w, 6, 8}, {w, 8, 22}, {w, 8, 32},
+                  {w, 6, 22}, {w, 6, 32}, {w, 6, 64}, {w, 4, 32}, {w, 4, 64}})
                 b.line("db4", CUFILTER_DWT_F32, per, n, n, 1, shape);
         for (struct dwt_2d_shape shape : {dwt_2d_shape{w, 4, 4}, {w, 3, 2}, {w, 6, 8},
-                                          {w / 2, 4, 4}, {w / 2, 6, 8}})
+                                          {w / 2, 4, 4}, {w / 2, 6, 8}, {w / 2, 6, 16}})
             b.line("db4", CUFILTER_DWT_F32, per, 1024, 1024, 1, shape);
         for (struct dwt_2d_shape shape :
-             {dwt_2d_shape{w, 13, 16}, {w, 6, 32}, {w, 6, 64}, {w, 3, 64}})
+             {dwt_2d_shape{w, 13, 16}, {w, 12, 32}, {w, 6, 32}, {w, 6, 64}, {w, 3, 64}})
             b.line("db10", CUFILTER_DWT_F32, per, 8192, 8192, 1, shape);
-        b.line("db4", CUFILTER_DWT_F32, CUFILTER_DWT_SYMMETRIC, 8192, 8192, 1,
-               {w, 13, 22});
-        b.line("db4", CUFILTER_DWT_F32, CUFILTER_DWT_SYMMETRIC, 8191, 8191, 1,
-               {w, 13, 22});
-        b.line("db4", CUFILTER_DWT_F64, per, 8192, 4096, 1, {DWT_THREADS / 32, 13, 22});
-        b.line("haar", CUFILTER_DWT_F32, per, 8192, 8192, 1, {w, 13, 24});
+        const auto sym = CUFILTER_DWT_SYMMETRIC;
+        b.line("db4", CUFILTER_DWT_F32, sym, 8192, 8192, 1, {w, 6, 32});
+        b.line("db4", CUFILTER_DWT_F32, sym, 4096, 4096, 1, {w, 6, 22});
+        b.line("db4", CUFILTER_DWT_F32, CUFILTER_DWT_ANTIREFLECT, 4096, 4096, 1,
+               {w, 6, 22});
+        b.line("db4", CUFILTER_DWT_F32, sym, 8191, 8191, 1, {w, 6, 32});
+        b.line("db4", CUFILTER_DWT_F64, per, 8192, 4096, 1, {w, 6, 32});
+        b.line("haar", CUFILTER_DWT_F32, per, 8192, 8192, 1, {w, 6, 32});
         for (const char* name : {"db11", "db20", "coif17"})
             b.line(name, CUFILTER_DWT_F32, per, 8192, 8192, 1, {});
         b.line("coif17", CUFILTER_DWT_F64, per, 8192, 4096, 1, {});
@@ -583,6 +585,17 @@ int main(int argc, char** argv)
         return 77;
     }
     const std::string what = argc > 1 ? argv[1] : "test";
+    if (what == "profile") {
+        const spec_owner owner(CUFILTER_DWT_F32, CUFILTER_DWT_PERIODIZATION, 8192, 8192,
+                               1, wavelet("db4"));
+        const engine_owner engine(owner.s);
+        dwt_2d_set_shape(engine.e, {DWT_WARPS, std::atoi(argv[2]), std::atoi(argv[3])});
+        device_bytes x((size_t)8192 * 8192 * 4), y(x.n);
+        check_status(dwt_engine_2d.forward(engine.e, x.p, 8192, y.p, 0, nullptr));
+        check_status(dwt_engine_2d.inverse(engine.e, y.p, 0, x.p, 8192, nullptr));
+        check_cuda(cudaDeviceSynchronize(), "run");
+        return 0;
+    }
     if (what == "bench" || what == "sweep") {
         run_bench(what == "sweep");
         return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the image kernels share: item types, what lies outside of the image, and the tile
- * of rows in shared memory. Not installed.
+/* What the image kernels share: item types, what lies outside of the image, and the pipe
+ * of rows through shared memory. Not installed.
  *
- * A tile is a window of `width` items of consecutive rows of the extended image. Rows
- * arrive by bulk copies, a stage of rows on one barrier; a ring of stages holds the whole
- * tile or a part that moves down. A row in shared memory keeps the alignment to 16 bytes
+ * A block works on a window of `width` items of consecutive rows. Its last warp brings
+ * the rows, a stage of some rows at a time, into a ring of stages; the others take them.
+ * Rows arrive by bulk copies, and a row in shared memory keeps the alignment to 16 bytes
  * that it has in global memory, so that any pitch and any origin can be copied in bulk.
- * In tiles at the image's edges the copies keep to whole 16 bytes within the image, and
- * the threads fill in the rest, item by item, while the copies are under way. */
+ * In windows at the image's edges the copies keep to whole 16 bytes within the image, and
+ * the warp brings the rest item by item. */
 #ifndef CUFILTER_DWT_DWT_2D_CUH
 #define CUFILTER_DWT_DWT_2D_CUH
 
@@ -63,15 +63,26 @@ __device__ __forceinline__ float4 dwt_pack(float2 a, float2 b)
 /* Columns of a band that a thread makes: 8 bytes of them. */
 #ifndef DWT_N
 #define DWT_N (sizeof(T) == 4 ? 2 : 1)
-#define DWT_THREADS 128
+#define DWT_WARPS 4
 #endif
 template <class T>
 constexpr int dwt_columns = DWT_N;
 
-/* Blocks of 128 threads that registers must leave room for; shared memory mostly allows
- * two, smaller tiles more. */
+/* Warps of a block that filter; one more brings the rows. */
+constexpr int dwt_warps = DWT_WARPS;
+constexpr int dwt_threads = 32 * (dwt_warps + 1);
+
+/* Blocks that registers must leave room for. */
 template <int F>
-constexpr int dwt_blocks = DWT_THREADS == 256 ? 2 : F <= 12 ? 4 : 3;
+constexpr int dwt_blocks = (DWT_WARPS == 8 ? 2 : F <= 10 ? 4 : F <= 16 ? 3 : 2);
+
+/* Which segment of rows the block works on: the last and the first ones first, they may
+ * take longer. */
+__device__ __forceinline__ int dwt_segment(int strips)
+{
+    const int i = blockIdx.x / strips;
+    return i ? i - 1 : (int)(gridDim.x / strips) - 1;
+}
 
 /* Far from the loops, and called: it divides, which is much code. */
 template <class R>
@@ -80,22 +91,30 @@ __device__ __noinline__ dwt_device_term<R> dwt_far_term(int k, int n, int mode)
     return dwt_outside<R>(k, n, mode);
 }
 
-/* Item `column` of an extended row. Nothing is multiplied by 0: it may be infinite. */
+/* The sum that a term is, of items `step` apart. Nothing is multiplied by 0: it may be
+ * infinite. */
+template <class T, class R>
+__device__ __forceinline__ T dwt_sum_of(const T* items, ptrdiff_t step, int n,
+                                        const dwt_device_term<R>& term)
+{
+    T value{};
+    if (term.scale != 0)
+        value = dwt_fma(term.scale, __ldg(items + term.index * step), value);
+    if (term.first != 0)
+        value = dwt_fma(term.first, __ldg(items), value);
+    if (term.last != 0)
+        value = dwt_fma(term.last, __ldg(items + (n - 1) * step), value);
+    return value;
+}
+
+/* Item `column` of an extended row. */
 template <class T>
 __device__ __forceinline__ T dwt_along_row(const T* row, int column, int n, int mode)
 {
     using real = typename dwt_item<T>::real;
     if (column >= 0 && column < n)
         return __ldg(row + column);
-    const dwt_device_term<real> term = dwt_far_term<real>(column, n, mode);
-    T value{};
-    if (term.scale != 0)
-        value = dwt_fma(term.scale, __ldg(row + term.index), value);
-    if (term.first != 0)
-        value = dwt_fma(term.first, __ldg(row), value);
-    if (term.last != 0)
-        value = dwt_fma(term.last, __ldg(row + n - 1), value);
-    return value;
+    return dwt_sum_of(row, 1, n, dwt_far_term<real>(column, n, mode));
 }
 
 template <class R>
@@ -104,7 +123,54 @@ __device__ __forceinline__ bool dwt_plain(const dwt_device_term<R>& term)
     return term.scale == R(1) && !term.ends;
 }
 
-/* ------------------------------------------------------------------ tile */
+/* ------------------------------------------------------------------ barriers */
+
+__device__ __forceinline__ void dwt_barrier_init(uint64_t* barrier, uint32_t arrivals)
+{
+#if CUFILTER_BULK_COPIES
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(arrivals)
+                 : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void dwt_barrier_arrive(uint64_t* barrier)
+{
+#if CUFILTER_BULK_COPIES
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+                 : "memory");
+#endif
+}
+
+/* An item to shared memory without waiting for it; zero where it does not exist. */
+template <class T>
+__device__ __forceinline__ void dwt_copy_item(T* to, const T* from, bool exists)
+{
+#if CUFILTER_BULK_COPIES
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)),
+                 "l"(from), "n"((int)sizeof(T)), "r"(exists ? (int)sizeof(T) : 0)
+                 : "memory");
+#endif
+}
+/* Arrives when this thread's copies have. */
+__device__ __forceinline__ void dwt_barrier_arrive_after_copies(uint64_t* barrier)
+{
+#if CUFILTER_BULK_COPIES
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(
+                     shared_address(barrier))
+                 : "memory");
+#endif
+}
+
+/* Lets the launch before in the stream finish, where this one began early. */
+__device__ __forceinline__ void dwt_await_previous()
+{
+#if CUFILTER_BULK_COPIES
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* ------------------------------------------------------------------ pipe */
 
 /* Where item 0 of a row's window lies past a multiple of 16 bytes, in items. */
 template <class T>
@@ -118,49 +184,236 @@ struct dwt_span {
     int begin, end;
 };
 
-/* Of the window that begins at column c0 of n; `shift` of its first item. */
-template <class T>
-__device__ __forceinline__ dwt_span dwt_bulk_span(int c0, int width, int n, int shift,
-                                                  bool edge)
-{
-    constexpr int A = dwt_item<T>::vector;
-#if !CUFILTER_BULK_COPIES
-    return {0, 0};
-#endif
-    if (!edge)
-        return {-shift, (width + shift + A - 1) / A * A - shift};
-    const int low = max(0, -c0), high = min(width, n - c0);
-    const int begin = (low + shift + A - 1) / A * A - shift;
-    const int end = (high + shift) / A * A - shift;
-    return begin < end ? dwt_span{begin, end} : dwt_span{0, 0};
-}
+/* The pipe through which Source's rows come. Source has
+ *
+ *     ROWS                a stage
+ *     n_rows, n           rows of the window; columns of the image (of the band)
+ *     c0, width           the window's first column, and its columns
+ *     mode                what lies outside of a row
+ *     row(k, term)        where row k's column 0 lies, or the rows it is the sum of
+ *     at(term, column)    an item of such a sum
+ *     shift_of(k)         of row k, where not `scattered`
+ *     scattered           rows' shifts follow no rule */
+template <class T, class Source>
+struct dwt_pipe {
+    static constexpr int ROWS = Source::ROWS, A = dwt_item<T>::vector;
+    using real = typename dwt_item<T>::real;
+    using term_type = dwt_device_term<real>;
 
-/* A window's columns near the edge need A - 1 items to the image's left and right ends
- * for whole 16 bytes. */
-template <class T>
-__device__ __forceinline__ bool dwt_columns_inside(int c0, int width, int n)
-{
-    return c0 >= dwt_item<T>::vector && c0 + width + dwt_item<T>::vector <= n;
-}
+    const Source& source;
+    T* tile;                /* [stages][ROWS][row_items] */
+    uint64_t *full, *empty; /* [stages] */
+    int* shifts;            /* [stages][ROWS] */
+    int stages, n_stages, row_items;
+    bool edge;       /* some of the window's columns lie outside, or next to that */
+    bool fill;       /* some items come one by one */
+    int left, right; /* columns [0, left) and [right, width) may have to */
 
-/* Columns of a row's window that were not copied in bulk, by one warp. */
-template <class T>
-__device__ __forceinline__ void dwt_fill_row(T* to, const T* row, int c0, int width,
-                                             int n, int mode, dwt_span span)
-{
-    const int before = span.end > span.begin ? span.begin : width;
-    const int count = before + (span.end > span.begin ? width - span.end : 0);
-    for (int i = threadIdx.x % 32; i < count; i += 32) {
-        const int k = i < before ? i : i - before + span.end;
-        to[k] = dwt_along_row(row, c0 + k, n, mode);
+    __device__ __forceinline__ dwt_pipe(const Source& s, unsigned char* memory,
+                                        int stages_, int row_items_, bool beyond)
+        : source(s), stages(stages_), row_items(row_items_)
+    {
+        tile = (T*)memory;
+        full = (uint64_t*)(tile + (ptrdiff_t)stages * ROWS * row_items);
+        empty = full + stages;
+        shifts = (int*)(empty + stages);
+        n_stages = (s.n_rows + ROWS - 1) / ROWS;
+        edge = s.c0 < A || s.c0 + s.width + A > s.n;
+        fill = edge || beyond;
+        const int low = max(0, -s.c0), high = min(s.width, s.n - s.c0);
+        left = low < high ? min(s.width, low + A - 1) : s.width;
+        right = max(left, high - (A - 1));
     }
-}
+    /* By all threads. */
+    __device__ __forceinline__ void init(int consumers) const
+    {
+        if ((int)threadIdx.x < stages) {
+            dwt_barrier_init(&full[threadIdx.x], ROWS + (fill ? 32 : 0));
+            dwt_barrier_init(&empty[threadIdx.x], consumers);
+        }
+        __syncthreads();
+    }
 
-/* Lets the launch before in the stream finish, where this one began early. */
-__device__ __forceinline__ void dwt_await_previous()
+    __device__ __forceinline__ T* place(int slot) const
+    {
+        return tile + (ptrdiff_t)slot * row_items;
+    }
+    /* Where row k begins in place `slot`. */
+    __device__ __forceinline__ int shift_of(int k, int slot) const
+    {
+        int shift = source.shift_of(k);
+        if (source.scattered)
+            shift = shifts[slot];
+        return shift;
+    }
+
+    /* A bulk copy may begin and end up to A - 1 items outside of an inner window. */
+    __device__ __forceinline__ dwt_span bulk_span(int shift) const
+    {
+        const int width = source.width;
+        if (!edge)
+            return {-shift, (width + shift + A - 1) / A * A - shift};
+        const int low = max(0, -source.c0), high = min(width, source.n - source.c0);
+        const int begin = (low + shift + A - 1) / A * A - shift;
+        const int end = (high + shift) / A * A - shift;
+        return begin < end ? dwt_span{begin, end} : dwt_span{width, width};
+    }
+
+    /* Stage k into place s of the ring, by one warp. */
+    __device__ __forceinline__ void request(int k, int s, const term_type& mine) const
+    {
+        const int lane = threadIdx.x % 32, row = k * ROWS + lane, slot = s * ROWS + lane;
+        if (lane < ROWS) {
+            uint32_t bytes = 0;
+            int shift = source.shift_of(row);
+            const T* from = nullptr;
+            dwt_span span = {0, 0};
+            if (row < source.n_rows) {
+                term_type term;
+                from = source.row(row, term);
+                if (from) {
+                    from += source.c0;
+                    shift = dwt_shift(from);
+                    span = bulk_span(shift);
+                    bytes = (uint32_t)((span.end - span.begin) * (int)sizeof(T));
+                }
+            }
+            shifts[slot] = shift;
+            bulk_expect(&full[s], bytes);
+            if (bytes)
+                bulk_copy(place(slot) + shift + span.begin, from + span.begin, bytes,
+                          &full[s]);
+        }
+        if (fill) {
+            __syncwarp();
+            const bool copied = fill_stage(k, s, mine);
+            if (copied)
+                dwt_barrier_arrive_after_copies(&full[s]);
+            else
+                dwt_barrier_arrive(&full[s]);
+        }
+    }
+    /* Where the mode needs no arithmetic the items come by copies; true then. */
+    __device__ __forceinline__ bool fill_stage(int k, int s, const term_type& mine) const
+    {
+        const int lane = threadIdx.x % 32;
+        const bool copies = source.mode != CUFILTER_DWT_SMOOTH &&
+                            source.mode != CUFILTER_DWT_ANTISYMMETRIC &&
+                            source.mode != CUFILTER_DWT_ANTIREFLECT;
+        const int slots = left + source.width - right;
+        for (int r = 0; r < ROWS && k * ROWS + r < source.n_rows; ++r) {
+            term_type term;
+            const T* const row = source.row(k * ROWS + r, term);
+            T* const to = place(s * ROWS + r) + shifts[s * ROWS + r];
+            if (!row) {
+                if (copies)
+                    for (int c = lane; c < source.width; c += 32)
+                        to[c] = T{};
+                else
+#pragma unroll 4
+                    for (int c = lane; c < source.width; c += 32)
+                        to[c] = source.at(term, source.c0 + c);
+                continue;
+            }
+            const dwt_span span = bulk_span(shifts[s * ROWS + r]);
+            for (int i = lane; i < slots; i += 32) {
+                const int c = i < left ? i : right + i - left;
+                if (c >= span.begin && c < span.end)
+                    continue;
+                const term_type t = i == lane ? mine : term_of(i);
+                if (copies)
+                    dwt_copy_item(to + c, row + t.index, t.scale != 0);
+                else
+                    to[c] = dwt_sum_of(row, 1, source.n, t);
+            }
+        }
+        return copies;
+    }
+    /* The column of a slot of fill_stage(). */
+    __device__ __forceinline__ term_type term_of(int i) const
+    {
+        const int c = source.c0 + (i < left ? i : right + i - left);
+        if (c >= 0 && c < source.n)
+            return {c, real(1), real(0), real(0), false};
+        return dwt_far_term<real>(c, source.n, source.mode);
+    }
+
+    /* By the last warp: all stages, as places come free. */
+    __device__ __forceinline__ void produce() const
+    {
+        const int lane = threadIdx.x % 32;
+        term_type mine = {};
+        if (fill && lane < left + source.width - right)
+            mine = term_of(lane);
+        int s = 0;
+        uint32_t parity = 1;
+        for (int k = 0; k < n_stages; ++k) {
+            if (k >= stages) {
+                bulk_wait(&empty[s], parity);
+                if (fill)
+                    bulk_fence();
+            }
+            request(k, s, mine);
+            if (++s == stages) {
+                s = 0;
+                parity ^= 1;
+            }
+        }
+    }
+
+    /* Without bulk copies: stage k into place 0, by all threads. */
+    __device__ __forceinline__ void load(int k) const
+    {
+        __syncthreads();
+        for (int r = 0; r < ROWS && k * ROWS + r < source.n_rows; ++r) {
+            term_type term;
+            const T* const row = source.row(k * ROWS + r, term);
+            const int shift =
+                row ? dwt_shift(row + source.c0) : source.shift_of(k * ROWS + r);
+            if (threadIdx.x == 0)
+                shifts[r] = shift;
+            for (int c = threadIdx.x; c < source.width; c += blockDim.x)
+                place(r)[shift + c] =
+                    row ? dwt_along_row(row, source.c0 + c, source.n, source.mode)
+                        : source.at(term, source.c0 + c);
+        }
+        __syncthreads();
+    }
+};
+
+/* Calls `take(k, s)` for every stage k, in place s of the ring, in the block's consuming
+ * warps; the last warp produces. */
+template <class T, class Source, class Take>
+__device__ __forceinline__ void dwt_run(const dwt_pipe<T, Source>& pipe, const Take& take)
 {
+    const int consumers = blockDim.x / 32 - 1;
+    const bool producing = (int)threadIdx.x / 32 == consumers;
 #if CUFILTER_BULK_COPIES
-    asm volatile("griddepcontrol.wait;" ::: "memory");
+    if (producing) {
+        pipe.produce();
+        return;
+    }
+    int s = 0;
+    uint32_t parity = 0;
+    for (int k = 0; k < pipe.n_stages; ++k) {
+        bulk_wait(&pipe.full[s], parity);
+        take(k, s);
+        if (k + pipe.stages < pipe.n_stages) {
+            __syncwarp();
+            if (threadIdx.x % 32 == 0)
+                dwt_barrier_arrive(&pipe.empty[s]);
+        }
+        if (++s == pipe.stages) {
+            s = 0;
+            parity ^= 1;
+        }
+    }
+#else
+    for (int k = 0; k < pipe.n_stages; ++k) {
+        pipe.load(k);
+        if (!producing)
+            take(k, 0);
+    }
 #endif
 }
 

@@ -29,141 +29,65 @@ struct dwt_forward_args {
     bool dependent;
 };
 
-constexpr int dwt_stage_rows = 4;
-
+/* The rows of a block's window, for the pipe. */
 template <class T, int F>
-struct dwt_forward_tile {
-    using args = dwt_forward_args<T, F>;
+struct dwt_forward_source {
+    static constexpr int ROWS = 4, A = dwt_item<T>::vector;
     using real = typename dwt_item<T>::real;
-    static constexpr int N = dwt_columns<T>, ROWS = dwt_stage_rows;
 
-    const args& p;
-    T* tile;           /* [stages][ROWS][row_items] */
-    uint64_t* barrier; /* [stages] */
-    int* shifts;       /* [stages][ROWS] */
+    const dwt_forward_args<T, F>& p;
     int o0, r0, n_out; /* first output column and row, output rows */
-    int c0, width, e0, n_rows; /* the window, in items of the extended image */
-    bool edge;
-    bool scattered; /* rows' shifts follow no rule: look them up */
+    int n, c0, width, e0, n_rows, mode;
+    bool beyond, scattered;
     int shift0, shift_step;
 
-    __device__ __forceinline__ dwt_forward_tile(const args& p_, unsigned char* memory)
+    __device__ __forceinline__ dwt_forward_source(const dwt_forward_args<T, F>& p_,
+                                                  int across)
         : p(p_)
     {
-        tile = (T*)memory;
-        barrier = (uint64_t*)(tile + (ptrdiff_t)p.stages * ROWS * p.row_items);
-        shifts = (int*)(barrier + p.stages);
-        const int strip = blockIdx.x % p.strips, across = blockDim.x * N;
-        o0 = strip * across;
-        r0 = blockIdx.x / p.strips * p.seg;
+        o0 = blockIdx.x % p.strips * across;
+        r0 = dwt_segment(p.strips) * p.seg;
         n_out = min(p.seg, p.band_rows - r0);
+        n = p.cols, mode = p.mode;
         c0 = 2 * o0 + p.start;
         width = 2 * min(across, p.band_cols - o0) + F - 2;
         e0 = 2 * r0 + p.start;
         n_rows = 2 * n_out + F - 2;
-        const bool beyond = e0 < 0 || e0 + n_rows > p.rows;
-        edge = !dwt_columns_inside<T>(c0, width, p.cols) || beyond;
-        shift0 = dwt_shift(source(e0) + c0);
-        shift_step = (int)p.pitch & (dwt_item<T>::vector - 1);
+        beyond = e0 < 0 || e0 + n_rows > p.rows;
+        shift0 = dwt_shift(row_at(e0) + c0);
+        shift_step = (int)p.pitch & (A - 1);
         scattered = beyond && shift_step;
     }
-    /* Where row k, in place `slot`, begins. */
-    __device__ __forceinline__ int shift_of(int k, int slot) const
+    __device__ __forceinline__ int shift_of(int k) const
     {
-        int shift = (shift0 + k * shift_step) & (dwt_item<T>::vector - 1);
-        if (scattered)
-            shift = shifts[slot];
-        return shift;
+        return (shift0 + k * shift_step) & (A - 1);
     }
-
-    /* Row k of the window. */
-    __device__ __forceinline__ dwt_device_term<real> term(int k) const
-    {
-        const int e = e0 + k;
-        if (e < 0 || e >= p.rows)
-            return dwt_far_term<real>(e, p.rows, p.mode);
-        return {e, real(1), real(0), real(0), false};
-    }
-    __device__ __forceinline__ const T* source(int64_t row) const
+    __device__ __forceinline__ const T* row_at(int64_t row) const
     {
         return p.x + row * p.pitch;
     }
-    __device__ __forceinline__ T at(int64_t row, int column) const
+    __device__ __forceinline__ const T* row(int k, dwt_device_term<real>& term) const
     {
-        return dwt_along_row(source(row), column, p.cols, p.mode);
+        const int e = e0 + k;
+        if (e >= 0 && e < p.rows)
+            return row_at(e);
+        term = dwt_far_term<real>(e, p.rows, p.mode);
+        return dwt_plain(term) ? row_at(term.index) : nullptr;
     }
-    __device__ __forceinline__ T* place(int slot) const
+    __device__ __forceinline__ T at(const dwt_device_term<real>& term, int column) const
     {
-        return tile + (ptrdiff_t)slot * p.row_items;
+        T value{};
+        if (term.scale != 0)
+            value = dwt_fma(term.scale, item(term.index, column), value);
+        if (term.first != 0)
+            value = dwt_fma(term.first, item(0, column), value);
+        if (term.last != 0)
+            value = dwt_fma(term.last, item(p.rows - 1, column), value);
+        return value;
     }
-
-    /* Requests stage k into ring place s; by warp 0. */
-    __device__ __forceinline__ void request(int k, int s) const
+    __device__ __forceinline__ T item(int64_t row, int column) const
     {
-        const int lane = threadIdx.x, row = k * ROWS + lane, slot = s * ROWS + lane;
-        const T* from = nullptr;
-        dwt_span span = {0, 0};
-        int shift = shift0;
-        if (lane < ROWS && row < n_rows) {
-            const dwt_device_term<real> o = term(row);
-            if (dwt_plain(o)) {
-                from = source(o.index) + c0;
-                shift = dwt_shift(from);
-                span = dwt_bulk_span<T>(c0, width, p.cols, shift, edge);
-            }
-        }
-        if (lane < ROWS)
-            shifts[slot] = shift;
-        const uint32_t bytes = (uint32_t)((span.end - span.begin) * (int)sizeof(T));
-        uint32_t sum = bytes;
-        for (int i = 1; i < ROWS; i *= 2)
-            sum += __shfl_xor_sync(0xffffffffu, sum, i);
-        if (lane == 0)
-            bulk_expect(&barrier[s], sum);
-        __syncwarp();
-        if (bytes)
-            bulk_copy(place(slot) + shift + span.begin, from + span.begin, bytes,
-                      &barrier[s]);
-    }
-
-    /* A row that is the sum of several. */
-    __device__ __forceinline__ void compose(T* to, const dwt_device_term<real>& o) const
-    {
-#pragma unroll 4
-        for (int i = threadIdx.x; i < width; i += blockDim.x) {
-            const int c = c0 + i;
-            T value{};
-            if (o.scale != real(0))
-                value = dwt_fma(o.scale, at(o.index, c), value);
-            if (o.first != real(0))
-                value = dwt_fma(o.first, at(0, c), value);
-            if (o.last != real(0))
-                value = dwt_fma(o.last, at(p.rows - 1, c), value);
-            to[i] = value;
-        }
-    }
-
-    /* Fills in what request() left out of rows [begin, end), which lie from ring place
-     * slot on; by all threads. */
-    __device__ __forceinline__ void fill(int begin, int end, int slot) const
-    {
-        const int warps = blockDim.x / 32;
-#pragma unroll 2
-        for (int k = begin + threadIdx.x / 32; k < end; k += warps) {
-            const dwt_device_term<real> o = term(k);
-            if (dwt_plain(o)) {
-                const int shift = dwt_shift(source(o.index) + c0);
-                dwt_fill_row(place(slot + k - begin) + shift, source(o.index), c0, width,
-                             p.cols, p.mode,
-                             dwt_bulk_span<T>(c0, width, p.cols, shift, edge));
-            }
-        }
-        if (e0 < 0 || e0 + n_rows > p.rows)
-            for (int k = begin; k < end; ++k) {
-                const dwt_device_term<real> o = term(k);
-                if (!dwt_plain(o))
-                    compose(place(slot + k - begin) + shift0, o);
-            }
+        return dwt_along_row(row_at(row), column, n, mode);
     }
 };
 
@@ -232,102 +156,72 @@ struct dwt_forward_columns {
     }
 };
 
-/* Down the tile; PARITY of the rows' shifts, 2 where they differ. */
+/* Down the window; PARITY of the rows' shifts, 2 where they differ. */
 template <class T, int F, int PARITY>
-__device__ __forceinline__ void dwt_forward_walk(const dwt_forward_args<T, F>& p,
-                                                 const dwt_forward_tile<T, F>& t,
-                                                 int n_stages, bool fill)
+__device__ __forceinline__ void
+dwt_forward_walk(const dwt_forward_args<T, F>& p, const dwt_forward_source<T, F>& source,
+                 const dwt_pipe<T, dwt_forward_source<T, F>>& pipe)
 {
-    constexpr int N = dwt_columns<T>, ROWS = dwt_stage_rows, HALO = F / 2 - 1;
+    constexpr int N = dwt_columns<T>, ROWS = dwt_forward_source<T, F>::ROWS;
+    constexpr int HALO = F / 2 - 1;
     const int lane_out = threadIdx.x / 32 * (32 * N) + threadIdx.x % 32;
-    const int o = t.o0 + lane_out;
-    T* a = p.a + (ptrdiff_t)t.r0 * p.a_pitch + o;
-    ptrdiff_t at = (ptrdiff_t)t.r0 * p.band_pitch + o;
+    const int o = source.o0 + lane_out;
+    T* a = p.a + (ptrdiff_t)source.r0 * p.a_pitch + o;
+    ptrdiff_t at = (ptrdiff_t)source.r0 * p.band_pitch + o;
     dwt_forward_columns<T, F> columns;
     columns.clear();
 
-    int s = 0, pair = 0;
-    uint32_t parity = 0;
-    for (int k = 0; k < n_stages; ++k) {
-        bulk_wait(&t.barrier[s], parity);
+    int pair = 0;
+    dwt_run(pipe, [&](int, int s) {
 #pragma unroll
         for (int i = 0; i < ROWS; i += 2, ++pair) {
             T x[2][N][2], out[N][2][2];
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
                 const int slot = s * ROWS + i + j;
-                const int shift = t.shift_of(2 * pair + j, slot);
-                const T* const from = t.place(slot) + shift + 2 * lane_out;
+                const int shift = pipe.shift_of(2 * pair + j, slot);
+                const T* const from = pipe.place(slot) + shift + 2 * lane_out;
                 if (PARITY == 1 || (PARITY == 2 && shift % 2))
                     dwt_filter_row<T, F, true>(p, from, x[j]);
                 else
                     dwt_filter_row<T, F, false>(p, from, x[j]);
             }
             columns.step(p, x[0], x[1], out);
-            if (pair >= HALO && pair - HALO < t.n_out) {
+            if (pair < HALO || pair - HALO >= source.n_out)
+                continue;
 #pragma unroll
-                for (int n = 0; n < N; ++n)
-                    if (o + 32 * n < p.band_cols) {
-                        a[32 * n] = out[n][0][0];
-                        __stcs(p.h + at + 32 * n, out[n][0][1]);
-                        __stcs(p.v + at + 32 * n, out[n][1][0]);
-                        __stcs(p.d + at + 32 * n, out[n][1][1]);
-                    }
-                a += p.a_pitch;
-                at += p.band_pitch;
-            }
+            for (int n = 0; n < N; ++n)
+                if (o + 32 * n < p.band_cols) {
+                    a[32 * n] = out[n][0][0];
+                    __stcs(p.h + at + 32 * n, out[n][0][1]);
+                    __stcs(p.v + at + 32 * n, out[n][1][0]);
+                    __stcs(p.d + at + 32 * n, out[n][1][1]);
+                }
+            a += p.a_pitch;
+            at += p.band_pitch;
         }
-        if (k + p.stages < n_stages) {
-            __syncthreads();
-            if (fill)
-                bulk_fence();
-            if (threadIdx.x < 32)
-                t.request(k + p.stages, s);
-            if (fill) {
-                const int begin = (k + p.stages) * ROWS;
-                t.fill(begin, min(begin + ROWS, t.n_rows), s * ROWS);
-                __syncthreads();
-            }
-        }
-        if (++s == p.stages) {
-            s = 0;
-            parity ^= 1;
-        }
-    }
+    });
 }
 
 template <class T, int F>
-__global__ void __launch_bounds__(DWT_THREADS, dwt_blocks<F>)
+__global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
     dwt_forward_kernel(const __grid_constant__ dwt_forward_args<T, F> p)
 {
-    constexpr int ROWS = dwt_stage_rows;
     extern __shared__ __align__(128) unsigned char memory[];
-    const dwt_forward_tile<T, F> t(p, memory);
-    const int n_stages = (t.n_rows + ROWS - 1) / ROWS;
-
-    if (threadIdx.x == 0)
-        for (int s = 0; s < p.stages; ++s)
-            bulk_init(&t.barrier[s]);
+    const dwt_forward_source<T, F> source(p, (blockDim.x - 32) * dwt_columns<T>);
+    const dwt_pipe<T, dwt_forward_source<T, F>> pipe(source, memory, p.stages,
+                                                     p.row_items, source.beyond);
+    pipe.init(blockDim.x / 32 - 1);
     release_dependents();
     if (p.dependent)
         dwt_await_previous();
-    const int first_stages = min(p.stages, n_stages);
-    const bool fill = t.edge || !CUFILTER_BULK_COPIES;
-    __syncwarp();
-    if (threadIdx.x < 32)
-        for (int k = 0; k < first_stages; ++k)
-            t.request(k, k);
-    if (fill)
-        t.fill(0, min(first_stages * ROWS, t.n_rows), 0);
-    __syncthreads();
-
     /* A row of odd shift needs another code. Rows of an even pitch are all alike. */
-    if (t.scattered || t.shift_step % 2)
-        dwt_forward_walk<T, F, 2>(p, t, n_stages, fill);
-    else if (t.shift0 % 2)
-        dwt_forward_walk<T, F, 1>(p, t, n_stages, fill);
+    if (source.scattered || source.shift_step % 2)
+        dwt_forward_walk<T, F, 2>(p, source, pipe);
+    else if (source.shift0 % 2)
+        dwt_forward_walk<T, F, 1>(p, source, pipe);
     else
-        dwt_forward_walk<T, F, 0>(p, t, n_stages, fill);
+        dwt_forward_walk<T, F, 0>(p, source, pipe);
 }
 
 } // namespace cufilter

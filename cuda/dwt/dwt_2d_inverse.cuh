@@ -31,111 +31,63 @@ struct dwt_inverse_args {
     bool dependent, keep; /* the output in the L2 */
 };
 
-constexpr int dwt_stage_bands = 8; /* two rows of each band */
-
+/* The rows of a block's window, for the pipe: row k is of band k mod 4. */
 template <class T, int F, int SKIP>
-struct dwt_inverse_tile {
-    using args = dwt_inverse_args<T, F>;
-    static constexpr int N = dwt_columns<T>, ROWS = dwt_stage_bands;
+struct dwt_inverse_source {
+    static constexpr int ROWS = 8, A = dwt_item<T>::vector;
+    using real = typename dwt_item<T>::real;
 
-    const args& p;
-    T* tile;           /* [stages][ROWS / 4][A, H, V, D][row_items] */
-    uint64_t* barrier; /* [stages] */
-    int* shifts;       /* [stages][ROWS] */
+    const dwt_inverse_args<T, F>& p;
     int q0, r0, n_out; /* first pair of columns and of rows, pairs of rows */
-    int c0, width, e0, n_rows; /* the window, in coefficients; n_rows of each band */
-    bool edge;
-    bool scattered;                 /* rows' shifts follow no rule: look them up */
-    int shift0[4], a_step, step;    /* of each band */
+    int n, c0, width, e0, n_rows, mode;
+    bool beyond, scattered;
+    int shifts0, a_step, step; /* of row 0 of the bands, a byte each */
 
-    __device__ __forceinline__ dwt_inverse_tile(const args& p_, unsigned char* memory)
+    __device__ __forceinline__ dwt_inverse_source(const dwt_inverse_args<T, F>& p_,
+                                                  int across)
         : p(p_)
     {
-        tile = (T*)memory;
-        barrier = (uint64_t*)(tile + (ptrdiff_t)p.stages * ROWS * p.row_items);
-        shifts = (int*)(barrier + p.stages);
-        const int strip = blockIdx.x % p.strips, across = blockDim.x * N;
-        q0 = strip * across;
-        r0 = blockIdx.x / p.strips * p.seg;
+        q0 = blockIdx.x % p.strips * across;
+        r0 = dwt_segment(p.strips) * p.seg;
         n_out = min(p.seg, p.row_pairs - r0);
+        n = p.band_cols, mode = CUFILTER_DWT_PERIODIC;
         c0 = q0 + p.pair_start;
         width = min(across, (p.cols + 1) / 2 - q0) + F / 2 - 1 + SKIP;
         e0 = r0 + p.pair_start;
-        n_rows = n_out + F / 2 - 1;
-        const bool beyond = e0 < 0 || e0 + n_rows > p.band_rows;
-        edge = !dwt_columns_inside<T>(c0, width, p.band_cols) || beyond;
-        a_step = (int)p.a_pitch & (dwt_item<T>::vector - 1);
-        step = (int)p.band_pitch & (dwt_item<T>::vector - 1);
+        const int band_rows = n_out + F / 2 - 1;
+        n_rows = 4 * band_rows;
+        beyond = e0 < 0 || e0 + band_rows > p.band_rows;
+        a_step = (int)p.a_pitch & (A - 1);
+        step = (int)p.band_pitch & (A - 1);
         scattered = beyond && (a_step || step);
-        shift0[0] = dwt_shift(p.a + e0 * p.a_pitch + c0);
-        shift0[1] = dwt_shift(p.h + e0 * p.band_pitch + c0);
-        shift0[2] = dwt_shift(p.v + e0 * p.band_pitch + c0);
-        shift0[3] = dwt_shift(p.d + e0 * p.band_pitch + c0);
+        shifts0 = 0;
+#pragma unroll
+        for (int b = 0; b < 4; ++b)
+            shifts0 |= dwt_shift(band_row(b, e0) + c0) << (8 * b);
     }
-    /* Where row k of a band, in place `slot`, begins. */
-    __device__ __forceinline__ int shift_of(int k, int band, int slot) const
+    __device__ __forceinline__ const T* band_row(int band, int row) const
     {
-        int shift = (shift0[band] + k * (band ? step : a_step)) &
-                    (dwt_item<T>::vector - 1);
-        if (scattered)
-            shift = shifts[slot];
-        return shift;
+        const T* const from = band == 0 ? p.a : band == 1 ? p.h : band == 2 ? p.v : p.d;
+        return from + row * (band ? p.band_pitch : p.a_pitch);
     }
-    /* Row k of the window: k mod 4 says of which band. */
-    __device__ __forceinline__ const T* source(int k) const
+    __device__ __forceinline__ int shift_of(int k, int band) const
     {
-        int row = e0 + k / 4;
-        if (row < 0 || row >= p.band_rows)
-            row = (int)dwt_far_term<float>(row, p.band_rows, CUFILTER_DWT_PERIODIC).index;
-        const T* const band = k % 4 == 0   ? p.a
-                              : k % 4 == 1 ? p.h
-                              : k % 4 == 2 ? p.v
-                                           : p.d;
-        return band + (ptrdiff_t)row * (k % 4 ? p.band_pitch : p.a_pitch);
+        return ((shifts0 >> (8 * band)) + k * (band ? step : a_step)) & (A - 1);
     }
-    __device__ __forceinline__ T* place(int slot) const
+    __device__ __forceinline__ int shift_of(int k) const
     {
-        return tile + (ptrdiff_t)slot * p.row_items;
+        return shift_of(k / 4, k % 4);
     }
-
-    /* Requests stage k into ring place s; by warp 0. */
-    __device__ __forceinline__ void request(int k, int s) const
+    __device__ __forceinline__ const T* row(int k, dwt_device_term<real>&) const
     {
-        const int lane = threadIdx.x, row = k * ROWS + lane, slot = s * ROWS + lane;
-        const T* from = nullptr;
-        dwt_span span = {0, 0};
-        int shift = 0;
-        if (lane < ROWS && row < 4 * n_rows) {
-            from = source(row) + c0;
-            shift = dwt_shift(from);
-            span = dwt_bulk_span<T>(c0, width, p.band_cols, shift, edge);
-        }
-        if (lane < ROWS)
-            shifts[slot] = shift;
-        const uint32_t bytes = (uint32_t)((span.end - span.begin) * (int)sizeof(T));
-        uint32_t sum = bytes;
-        for (int i = 1; i < ROWS; i *= 2)
-            sum += __shfl_xor_sync(0xffffffffu, sum, i);
-        if (lane == 0)
-            bulk_expect(&barrier[s], sum);
-        __syncwarp();
-        if (bytes)
-            bulk_copy(place(slot) + shift + span.begin, from + span.begin, bytes,
-                      &barrier[s]);
+        int e = e0 + k / 4;
+        if (e < 0 || e >= p.band_rows)
+            e = (int)dwt_far_term<real>(e, p.band_rows, mode).index;
+        return band_row(k % 4, e);
     }
-    /* Fills in what request() left out of rows [begin, end), which lie from ring place
-     * slot on; by all threads. */
-    __device__ __forceinline__ void fill(int begin, int end, int slot) const
+    __device__ __forceinline__ T at(const dwt_device_term<real>&, int) const
     {
-        const int warps = blockDim.x / 32;
-#pragma unroll 2
-        for (int k = begin + threadIdx.x / 32; k < end; k += warps) {
-            const T* const from = source(k);
-            const int shift = dwt_shift(from + c0);
-            dwt_fill_row(place(slot + k - begin) + shift, from, c0, width, p.band_cols,
-                         CUFILTER_DWT_PERIODIC,
-                         dwt_bulk_span<T>(c0, width, p.band_cols, shift, edge));
-        }
+        return T{};
     }
 };
 
@@ -222,47 +174,38 @@ __device__ __forceinline__ void dwt_store_pair(T* row, int c, int n, bool keep,
 }
 
 template <class T, int F, int SKIP>
-__global__ void __launch_bounds__(DWT_THREADS, dwt_blocks<F>)
+__global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
     dwt_inverse_kernel(const __grid_constant__ dwt_inverse_args<T, F> p)
 {
-    constexpr int N = dwt_columns<T>, ROWS = dwt_stage_bands, HALO = F / 2 - 1;
+    using source_type = dwt_inverse_source<T, F, SKIP>;
+    constexpr int N = dwt_columns<T>, ROWS = source_type::ROWS, HALO = F / 2 - 1;
     extern __shared__ __align__(128) unsigned char memory[];
-    const dwt_inverse_tile<T, F, SKIP> t(p, memory);
-    const int n_stages = (4 * t.n_rows + ROWS - 1) / ROWS;
-
-    if (threadIdx.x == 0)
-        for (int s = 0; s < p.stages; ++s)
-            bulk_init(&t.barrier[s]);
+    const source_type source(p, (blockDim.x - 32) * N);
+    const dwt_pipe<T, source_type> pipe(source, memory, p.stages, p.row_items,
+                                        source.beyond);
+    pipe.init(blockDim.x / 32 - 1);
     release_dependents();
     if (p.dependent)
         dwt_await_previous();
-    const int first_stages = min(p.stages, n_stages);
-    const bool fill = t.edge || !CUFILTER_BULK_COPIES;
-    __syncwarp();
-    if (threadIdx.x < 32)
-        for (int k = 0; k < first_stages; ++k)
-            t.request(k, k);
-    if (fill)
-        t.fill(0, min(first_stages * ROWS, 4 * t.n_rows), 0);
-    __syncthreads();
 
     const int lane_out = threadIdx.x / 32 * (32 * N) + threadIdx.x % 32;
-    const int c = 2 * (t.q0 + lane_out);
+    const int c = 2 * (source.q0 + lane_out);
     dwt_inverse_rows<T, F> rows;
     rows.clear();
-
-    int s = 0, row = 0;
-    uint32_t parity = 0;
-    for (int k = 0; k < n_stages; ++k) {
-        bulk_wait(&t.barrier[s], parity);
+    int row = 0, y = 2 * (source.r0 - HALO) - SKIP;
+    T* to = p.x + (ptrdiff_t)y * p.pitch;
+    dwt_run(pipe, [&](int, int s) {
 #pragma unroll
-        for (int i = 0; i < ROWS; i += 4, ++row) {
+        for (int i = 0; i < ROWS; i += 4, ++row, y += 2, to += 2 * p.pitch) {
             T low[N][2], high[N][2], out[N][2][2];
             const T* from[4];
 #pragma unroll
             for (int b = 0; b < 4; ++b) {
                 const int slot = s * ROWS + i + b;
-                from[b] = t.place(slot) + t.shift_of(row, b, slot) + lane_out;
+                int shift = source.shift_of(row, b);
+                if (source.scattered)
+                    shift = pipe.shifts[slot];
+                from[b] = pipe.place(slot) + shift + lane_out;
             }
 #pragma unroll
             for (int n = 0; n < N; ++n) {
@@ -270,36 +213,17 @@ __global__ void __launch_bounds__(DWT_THREADS, dwt_blocks<F>)
                 dwt_join_row<T, F, SKIP>(p, from[1] + 32 * n, from[3] + 32 * n, high[n]);
             }
             rows.step(p, low, high, out);
-            const int q = row - HALO;
-            if (q >= 0 && q < t.n_out) {
-                const int y = 2 * (t.r0 + q) - SKIP;
-                T* const to = p.x + (ptrdiff_t)y * p.pitch;
+            if (row < HALO || row - HALO >= source.n_out)
+                continue;
 #pragma unroll
-                for (int n = 0; n < N; ++n) {
-                    if (y >= 0)
-                        dwt_store_pair(to, c + 64 * n, p.cols, p.keep, out[n][0]);
-                    if (y + 1 < p.rows)
-                        dwt_store_pair(to + p.pitch, c + 64 * n, p.cols, p.keep, out[n][1]);
-                }
+            for (int n = 0; n < N; ++n) {
+                if (y >= 0)
+                    dwt_store_pair(to, c + 64 * n, p.cols, p.keep, out[n][0]);
+                if (y + 1 < p.rows)
+                    dwt_store_pair(to + p.pitch, c + 64 * n, p.cols, p.keep, out[n][1]);
             }
         }
-        if (k + p.stages < n_stages) {
-            __syncthreads();
-            if (fill)
-                bulk_fence();
-            if (threadIdx.x < 32)
-                t.request(k + p.stages, s);
-            if (fill) {
-                const int begin = (k + p.stages) * ROWS;
-                t.fill(begin, min(begin + ROWS, 4 * t.n_rows), s * ROWS);
-                __syncthreads();
-            }
-        }
-        if (++s == p.stages) {
-            s = 0;
-            parity ^= 1;
-        }
-    }
+    });
 }
 
 } // namespace cufilter

@@ -33,7 +33,7 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
 {
     constexpr int N = dwt_columns<T>, A = dwt_item<T>::vector;
     const dwt_2d_gpu& gpu = level.gpu;
-    t.warps = level.shape.warps ? level.shape.warps : DWT_THREADS / 32;
+    t.warps = level.shape.warps ? level.shape.warps : dwt_warps;
     while (!level.shape.warps && t.warps > 1 && wide <= 32 * N * t.warps / 2)
         t.warps /= 2;
     const int across = 32 * N * t.warps;
@@ -41,7 +41,7 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
     /* The window, 16 bytes for its alignment, a pair read at an odd place. */
     t.row_items = (spread * across + reach + A + 2 + A - 1) / A * A;
     t.stage_bytes =
-        t.stage_rows * (t.row_items * sizeof(T) + sizeof(int)) + sizeof(uint64_t);
+        t.stage_rows * (t.row_items * sizeof(T) + sizeof(int)) + 2 * sizeof(uint64_t);
     /* Two blocks a processor; what the system takes of each is 1 KiB. */
     const size_t memory =
         std::min(gpu.block_memory, gpu.processor_memory / 2 - 1024);
@@ -55,7 +55,8 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
     }
     t.rows = std::max(1, std::min(t.rows, high));
     t.stages = level.shape.stages ? level.shape.stages : most;
-    t.stages = std::min(t.stages, t.stages_for(t.rows));
+    /* A thread of one warp for each. */
+    t.stages = std::min({t.stages, t.stages_for(t.rows), 32});
 }
 
 template <class... Parameters>
@@ -68,7 +69,7 @@ enum cufilter_status dwt_2d_launch(const char* name, const dwt_tile_plan& t, int
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     config.gridDim = dim3((unsigned)t.strips * (unsigned)((high + t.rows - 1) / t.rows));
-    config.blockDim = dim3((unsigned)(32 * t.warps));
+    config.blockDim = dim3((unsigned)(32 * (t.warps + 1)));
     config.dynamicSmemBytes = t.bytes();
     config.stream = stream;
     config.attrs = &attribute;
@@ -92,7 +93,7 @@ enum cufilter_status dwt_forward_launch(const dwt_2d_level& l, cudaStream_t stre
     p.rows = (int)l.vertical->n, p.cols = (int)l.horizontal->n;
     p.band_rows = (int)l.vertical->n_coefs, p.band_cols = (int)l.horizontal->n_coefs;
     p.start = (int)l.horizontal->start, p.mode = l.spec->mode;
-    dwt_tile_plan t = {2, F - 2, 1, dwt_stage_rows};
+    dwt_tile_plan t = {2, F - 2, 1, dwt_forward_source<T, F>::ROWS};
     dwt_cut<T>(t, l, p.band_cols, p.band_rows, 2, F - 2);
     p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
     p.dependent = l.dependent;
@@ -115,7 +116,7 @@ enum cufilter_status dwt_inverse_launch(const dwt_2d_level& l, cudaStream_t stre
     p.band_rows = (int)l.vertical->n_coefs, p.band_cols = (int)l.horizontal->n_coefs;
     p.pair_start = (int)l.horizontal->pair_start;
     p.row_pairs = (int)l.vertical->n_pairs;
-    dwt_tile_plan t = {1, F / 2 - 1, 4, dwt_stage_bands};
+    dwt_tile_plan t = {1, F / 2 - 1, 4, dwt_inverse_source<T, F, SKIP>::ROWS};
     dwt_cut<T>(t, l, (p.cols + 1) / 2, p.row_pairs, 1, F / 2 - 1 + SKIP);
     p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
     p.dependent = l.dependent, p.keep = l.intermediate;

@@ -199,15 +199,8 @@ struct dwt_long_column {
     {
         if (row >= 0 && row < p.axis.n)
             return __ldg(column + row * pitch);
-        const dwt_device_term<real> term = dwt_far_term<real>(row, p.axis.n, p.axis.mode);
-        T value{};
-        if (term.scale != 0)
-            value = dwt_fma(term.scale, __ldg(column + term.index * pitch), value);
-        if (term.first != 0)
-            value = dwt_fma(term.first, __ldg(column), value);
-        if (term.last != 0)
-            value = dwt_fma(term.last, __ldg(column + (p.axis.n - 1) * pitch), value);
-        return value;
+        return dwt_sum_of(column, pitch, p.axis.n,
+                          dwt_far_term<real>(row, p.axis.n, p.axis.mode));
     }
     __device__ __forceinline__ void load(int k, T& u, T& v) const
     {
