@@ -177,7 +177,6 @@ enum cufilter_status forward(struct dwt_engine* engine, const void* data, size_t
                                stream);
     for (int l = 1; l <= s->levels; ++l) {
         struct dwt_2d_level v = level_of(e, l, const_cast<void*>(data), pitch, coefs);
-        v.dependent = l > 1;
         CUFILTER_TRY(with_type(s, [&](auto item) {
             using T = decltype(item);
             return is_long(s) ? dwt_2d_long_forward<T>(v, stream)
@@ -198,7 +197,6 @@ enum cufilter_status inverse(struct dwt_engine* engine, const void* coefs, size_
                                stream);
     for (int l = s->levels; l >= 1; --l) {
         struct dwt_2d_level v = level_of(e, l, data, pitch, const_cast<void*>(coefs));
-        v.dependent = l < s->levels;
         v.intermediate = l > 1;
         CUFILTER_TRY(with_type(s, [&](auto item) {
             using T = decltype(item);

@@ -11,6 +11,8 @@
 #ifndef CUFILTER_DWT_DWT_2D_CUH
 #define CUFILTER_DWT_DWT_2D_CUH
 
+#include <cstring>
+#include <type_traits>
 #include "dwt_2d.h"
 #include "dwt_device.cuh"
 #include "../pfb/pfb_bulk.cuh"
@@ -19,7 +21,7 @@ namespace cufilter {
 
 /* ------------------------------------------------------------------ items */
 
-/* Two items, as they are read from and written to memory. */
+/* Two items, and 16 bytes of them. */
 template <class T>
 struct dwt_pair;
 template <>
@@ -35,18 +37,6 @@ struct dwt_pair<float2> {
     using type = float4;
 };
 
-__device__ __forceinline__ void dwt_unpack(float2 p, float& a, float& b)
-{
-    a = p.x, b = p.y;
-}
-__device__ __forceinline__ void dwt_unpack(double2 p, double& a, double& b)
-{
-    a = p.x, b = p.y;
-}
-__device__ __forceinline__ void dwt_unpack(float4 p, float2& a, float2& b)
-{
-    a = make_float2(p.x, p.y), b = make_float2(p.z, p.w);
-}
 __device__ __forceinline__ float2 dwt_pack(float a, float b)
 {
     return make_float2(a, b);
@@ -59,15 +49,48 @@ __device__ __forceinline__ float4 dwt_pack(float2 a, float2 b)
 {
     return make_float4(a.x, a.y, b.x, b.y);
 }
+__device__ __forceinline__ void dwt_unpack(float2 p, float& a, float& b)
+{
+    a = p.x, b = p.y;
+}
+__device__ __forceinline__ void dwt_unpack(double2 p, double& a, double& b)
+{
+    a = p.x, b = p.y;
+}
+__device__ __forceinline__ void dwt_unpack(float4 p, float2& a, float2& b)
+{
+    a = make_float2(p.x, p.y), b = make_float2(p.z, p.w);
+}
 
-/* Columns of a band that a thread makes: 8 bytes of them. */
-#ifndef DWT_N
-#define DWT_N (sizeof(T) == 4 ? 2 : 1)
+/* BYTES of items at once, from where they are aligned to that. */
+template <int BYTES, class T>
+__device__ __forceinline__ void dwt_load(const T* from, T* to)
+{
+    using vector = std::conditional_t<BYTES == 16, float4, float2>;
+    const vector v = *(const vector*)from;
+    memcpy(to, &v, BYTES);
+}
+/* `keep` in the L2: they will be read soon. */
+template <int BYTES, class T>
+__device__ __forceinline__ void dwt_store(T* to, const T* from, bool keep)
+{
+    using vector = std::conditional_t<BYTES == 16, float4,
+                                      std::conditional_t<BYTES == 8, float2, float>>;
+    vector v;
+    memcpy(&v, from, BYTES);
+    if (keep)
+        *(vector*)to = v;
+    else
+        __stcs((vector*)to, v);
+}
+
+/* Neighbouring columns of a band that a thread makes: 8 bytes of them. */
+template <class T>
+constexpr int dwt_columns = 8 / (int)sizeof(T);
+
+#ifndef DWT_WARPS
 #define DWT_WARPS 4
 #endif
-template <class T>
-constexpr int dwt_columns = DWT_N;
-
 /* Warps of a block that filter; one more brings the rows. */
 constexpr int dwt_warps = DWT_WARPS;
 constexpr int dwt_threads = 32 * (dwt_warps + 1);
@@ -190,8 +213,7 @@ struct dwt_span {
  *     n_rows, n           rows of the window; columns of the image (of the band)
  *     c0, width           the window's first column, and its columns
  *     mode                what lies outside of a row
- *     row(k, term)        where row k's column 0 lies, or the rows it is the sum of
- *     at(term, column)    an item of such a sum
+ *     row(k)              where column 0 of row k lies
  *     shift_of(k)         of row k, where not `scattered`
  *     scattered           rows' shifts follow no rule */
 template <class T, class Source>
@@ -269,14 +291,10 @@ struct dwt_pipe {
             const T* from = nullptr;
             dwt_span span = {0, 0};
             if (row < source.n_rows) {
-                term_type term;
-                from = source.row(row, term);
-                if (from) {
-                    from += source.c0;
-                    shift = dwt_shift(from);
-                    span = bulk_span(shift);
-                    bytes = (uint32_t)((span.end - span.begin) * (int)sizeof(T));
-                }
+                from = source.row(row) + source.c0;
+                shift = dwt_shift(from);
+                span = bulk_span(shift);
+                bytes = (uint32_t)((span.end - span.begin) * (int)sizeof(T));
             }
             shifts[slot] = shift;
             bulk_expect(&full[s], bytes);
@@ -296,38 +314,62 @@ struct dwt_pipe {
     /* Where the mode needs no arithmetic the items come by copies; true then. */
     __device__ __forceinline__ bool fill_stage(int k, int s, const term_type& mine) const
     {
-        const int lane = threadIdx.x % 32;
+        const int slots = left + source.width - right;
+        const int end = min(ROWS, source.n_rows - k * ROWS);
         const bool copies = source.mode != CUFILTER_DWT_SMOOTH &&
                             source.mode != CUFILTER_DWT_ANTISYMMETRIC &&
                             source.mode != CUFILTER_DWT_ANTIREFLECT;
-        const int slots = left + source.width - right;
-        for (int r = 0; r < ROWS && k * ROWS + r < source.n_rows; ++r) {
-            term_type term;
-            const T* const row = source.row(k * ROWS + r, term);
-            T* const to = place(s * ROWS + r) + shifts[s * ROWS + r];
-            if (!row) {
-                if (copies)
-                    for (int c = lane; c < source.width; c += 32)
-                        to[c] = T{};
-                else
-#pragma unroll 4
-                    for (int c = lane; c < source.width; c += 32)
-                        to[c] = source.at(term, source.c0 + c);
-                continue;
-            }
-            const dwt_span span = bulk_span(shifts[s * ROWS + r]);
-            for (int i = lane; i < slots; i += 32) {
-                const int c = i < left ? i : right + i - left;
-                if (c >= span.begin && c < span.end)
-                    continue;
-                const term_type t = i == lane ? mine : term_of(i);
-                if (copies)
-                    dwt_copy_item(to + c, row + t.index, t.scale != 0);
-                else
-                    to[c] = dwt_sum_of(row, 1, source.n, t);
-            }
+        for (int i = threadIdx.x % 32; i < slots; i += 32) {
+            const term_type t = i < 32 ? mine : term_of(i);
+            const int c = i < left ? i : right + i - left;
+            if (copies)
+                copy_column(k, s, end, c, t);
+            else
+                sum_column(k, s, end, c, t);
         }
         return copies;
+    }
+    __device__ __forceinline__ bool wanted(int c, int shift) const
+    {
+        const dwt_span span = bulk_span(shift);
+        return c < span.begin || c >= span.end;
+    }
+    __device__ __forceinline__ void copy_column(int k, int s, int end, int c,
+                                                const term_type& t) const
+    {
+        for (int r = 0; r < end; ++r) {
+            const int shift = shifts[s * ROWS + r];
+            if (wanted(c, shift))
+                dwt_copy_item(place(s * ROWS + r) + shift + c,
+                              source.row(k * ROWS + r) + t.index, t.scale != 0);
+        }
+    }
+    /* All loads first: each takes long. */
+    __device__ __forceinline__ void sum_column(int k, int s, int end, int c,
+                                               const term_type& t) const
+    {
+        T item[ROWS], first[ROWS], last[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            item[r] = first[r] = last[r] = T{};
+            if (r < end) {
+                const T* const row = source.row(k * ROWS + r);
+                item[r] = __ldg(row + t.index);
+                if (t.first != 0)
+                    first[r] = __ldg(row);
+                if (t.last != 0)
+                    last[r] = __ldg(row + source.n - 1);
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            if (r < end) {
+                const int shift = shifts[s * ROWS + r];
+                if (wanted(c, shift))
+                    place(s * ROWS + r)[shift + c] =
+                        dwt_fma(t.last, last[r],
+                                dwt_fma(t.first, first[r], dwt_fma(t.scale, item[r], T{})));
+            }
     }
     /* The column of a slot of fill_stage(). */
     __device__ __forceinline__ term_type term_of(int i) const
@@ -366,16 +408,13 @@ struct dwt_pipe {
     {
         __syncthreads();
         for (int r = 0; r < ROWS && k * ROWS + r < source.n_rows; ++r) {
-            term_type term;
-            const T* const row = source.row(k * ROWS + r, term);
-            const int shift =
-                row ? dwt_shift(row + source.c0) : source.shift_of(k * ROWS + r);
+            const T* const row = source.row(k * ROWS + r);
+            const int shift = dwt_shift(row + source.c0);
             if (threadIdx.x == 0)
                 shifts[r] = shift;
             for (int c = threadIdx.x; c < source.width; c += blockDim.x)
                 place(r)[shift + c] =
-                    row ? dwt_along_row(row, source.c0 + c, source.n, source.mode)
-                        : source.at(term, source.c0 + c);
+                    dwt_along_row(row, source.c0 + c, source.n, source.mode);
         }
         __syncthreads();
     }

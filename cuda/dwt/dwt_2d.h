@@ -36,8 +36,6 @@ struct dwt_2d_level {
     size_t band_pitch;
     const void* taps; /* long filters */
     void* workspace;
-    /* The launch before in the stream made the input: begin early, wait inside. */
-    bool dependent;
     /* What is written is read again by the next launch. */
     bool intermediate;
 };

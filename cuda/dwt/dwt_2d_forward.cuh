@@ -6,10 +6,10 @@
  *     lo[r][c] = sum_{i<F} f_lo[i] x[r][2c + s + i],   A[o][c] = sum_i f_lo[i] lo[2o+s+i][c]
  *
  * and so on for H (high-pass from row to row), V (along the row) and D. A block makes a
- * strip of 32 W N columns (W warps, N columns a thread, 32 apart, so that stores are
- * contiguous whatever the alignment) and walks down `seg` rows of it. Rows come from the
- * tile (dwt_2d.cuh); a thread filters a pair of rows along the row, and adds both to the
- * F/2 - 1 unfinished output rows it keeps in registers: a pair in, a row out. */
+ * strip of 32 W N columns (W warps, N neighbouring columns a thread) and walks down `seg`
+ * rows of it. Rows come through the pipe (dwt_2d.cuh); a thread filters a pair of rows
+ * along the row, from 16 bytes of a row and what follows, and adds both to the F/2 - 1
+ * unfinished output rows it keeps in registers: a pair in, a row out. */
 #ifndef CUFILTER_DWT_DWT_2D_FORWARD_CUH
 #define CUFILTER_DWT_DWT_2D_FORWARD_CUH
 
@@ -26,7 +26,6 @@ struct dwt_forward_args {
     int rows, cols, band_rows, band_cols;
     int start, mode;
     int strips, seg, stages, row_items; /* of a tile's row in shared memory */
-    bool dependent;
 };
 
 /* The rows of a block's window, for the pipe. */
@@ -66,53 +65,70 @@ struct dwt_forward_source {
     {
         return p.x + row * p.pitch;
     }
-    __device__ __forceinline__ const T* row(int k, dwt_device_term<real>& term) const
+    __device__ __forceinline__ dwt_device_term<real> term_of(int k) const
     {
         const int e = e0 + k;
         if (e >= 0 && e < p.rows)
-            return row_at(e);
-        term = dwt_far_term<real>(e, p.rows, p.mode);
-        return dwt_plain(term) ? row_at(term.index) : nullptr;
+            return {e, real(1), real(0), real(0), false};
+        return dwt_far_term<real>(e, p.rows, p.mode);
     }
-    __device__ __forceinline__ T at(const dwt_device_term<real>& term, int column) const
+    /* Row k, or the one that it is a multiple of. Zeros are multiples of some row, too,
+     * and so are sums but for their ends. */
+    __device__ __forceinline__ const T* row(int k) const
     {
-        T value{};
-        if (term.scale != 0)
-            value = dwt_fma(term.scale, item(term.index, column), value);
-        if (term.first != 0)
-            value = dwt_fma(term.first, item(0, column), value);
-        if (term.last != 0)
-            value = dwt_fma(term.last, item(p.rows - 1, column), value);
-        return value;
+        return row_at(term_of(k).index);
     }
-    __device__ __forceinline__ T item(int64_t row, int column) const
+    __device__ __forceinline__ bool with_ends() const
     {
-        return dwt_along_row(row_at(row), column, n, mode);
+        return mode == CUFILTER_DWT_SMOOTH || mode == CUFILTER_DWT_ANTIREFLECT;
+    }
+    /* Whether some row is more than a copy of one of the image. */
+    __device__ __forceinline__ bool composed() const
+    {
+        return beyond && (mode == CUFILTER_DWT_ZERO ||
+                          mode == CUFILTER_DWT_ANTISYMMETRIC || with_ends());
     }
 };
 
-/* lo and hi of N columns of a row; `x` at the window of the thread's first. */
-template <class T, int F, bool ODD>
+/* lo and hi of N columns of a row. Their window begins SHIFT items past `x`, which is
+ * aligned to 16 bytes. */
+template <class T, int F, int SHIFT>
 __device__ __forceinline__ void dwt_filter_row(const dwt_forward_args<T, F>& p,
                                                const T* x,
                                                T (&out)[dwt_columns<T>][2])
 {
-    using pair = typename dwt_pair<T>::type;
+    constexpr int N = dwt_columns<T>, A = dwt_item<T>::vector;
+    constexpr int LOADS = (SHIFT + 2 * (N - 1) + F + A - 1) / A;
+    T w[LOADS * A];
 #pragma unroll
-    for (int n = 0; n < dwt_columns<T>; ++n) {
-        T w[F + 2];
+    for (int i = 0; i < LOADS; ++i)
+        dwt_load<16>(x + i * A, w + i * A);
 #pragma unroll
-        for (int i = 0; i < F / 2 + (ODD ? 1 : 0); ++i)
-            dwt_unpack(((const pair*)(x - (ODD ? 1 : 0) + 64 * n))[i], w[2 * i],
-                   w[2 * i + 1]);
-        T lo{}, hi{};
+    for (int n = 0; n < N; ++n)
+        out[n][0] = out[n][1] = T{};
 #pragma unroll
-        for (int i = 0; i < F; ++i) {
-            lo = dwt_fma(p.taps.lo[i], w[i + ODD], lo);
-            hi = dwt_fma(p.taps.hi[i], w[i + ODD], hi);
+    for (int i = 0; i < F; ++i)
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+            out[n][0] = dwt_fma(p.taps.lo[i], w[SHIFT + 2 * n + i], out[n][0]);
+            out[n][1] = dwt_fma(p.taps.hi[i], w[SHIFT + 2 * n + i], out[n][1]);
         }
-        out[n][0] = lo, out[n][1] = hi;
+}
+/* The same with any shift. */
+template <class T, int F>
+__device__ __forceinline__ void dwt_filter_shifted(const dwt_forward_args<T, F>& p,
+                                                   const T* x, int shift,
+                                                   T (&out)[dwt_columns<T>][2])
+{
+    if constexpr (sizeof(T) == 4) {
+        if (shift == 3)
+            return dwt_filter_row<T, F, 3>(p, x, out);
+        if (shift == 2)
+            return dwt_filter_row<T, F, 2>(p, x, out);
     }
+    if (shift == 1)
+        return dwt_filter_row<T, F, 1>(p, x, out);
+    dwt_filter_row<T, F, 0>(p, x, out);
 }
 
 template <class T, int F>
@@ -156,47 +172,135 @@ struct dwt_forward_columns {
     }
 };
 
-/* Down the window; PARITY of the rows' shifts, 2 where they differ. */
-template <class T, int F, int PARITY>
+/* lo and hi of N columns of a row of the image, straight from memory. */
+template <class T, int F>
+__device__ __forceinline__ void dwt_filter_far(const dwt_forward_args<T, F>& p,
+                                               int64_t row, int column,
+                                               T (&out)[dwt_columns<T>][2])
+{
+    constexpr int N = dwt_columns<T>, W = F + 2 * (N - 1);
+    const T* const x = p.x + row * p.pitch;
+    T w[W];
+    if (column >= 0 && column + W <= p.cols) {
+#pragma unroll
+        for (int i = 0; i < W; ++i)
+            w[i] = __ldg(x + column + i);
+    } else {
+#pragma unroll
+        for (int i = 0; i < W; ++i)
+            w[i] = dwt_along_row(x, column + i, p.cols, p.mode);
+    }
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+        out[n][0] = out[n][1] = T{};
+#pragma unroll
+        for (int i = 0; i < F; ++i) {
+            out[n][0] = dwt_fma(p.taps.lo[i], w[2 * n + i], out[n][0]);
+            out[n][1] = dwt_fma(p.taps.hi[i], w[2 * n + i], out[n][1]);
+        }
+    }
+}
+
+/* Makes of the filtered row that source.row(k) gave the filtered row k: what lies outside
+ * from row to row is a sum of filtered rows as well, the image's first and last one are
+ * `ends`. */
+template <class T, class R>
+__device__ __forceinline__ void dwt_compose(const dwt_device_term<R>& term,
+                                            const T (&ends)[2][dwt_columns<T>][2],
+                                            T (&v)[dwt_columns<T>][2])
+{
+#pragma unroll
+    for (int i = 0; i < 2 * dwt_columns<T>; ++i) {
+        const int n = i / 2, b = i % 2;
+        T sum = term.scale != 0 ? dwt_fma(term.scale, v[n][b], T{}) : T{};
+        if (term.first != 0)
+            sum = dwt_fma(term.first, ends[0][n][b], sum);
+        if (term.last != 0)
+            sum = dwt_fma(term.last, ends[1][n][b], sum);
+        v[n][b] = sum;
+    }
+}
+
+/* A thread's N columns of a band's row to `to`, of which `left` are columns of the band;
+ * all of the warp's are where `whole`. */
+template <class T>
+__device__ __forceinline__ void dwt_store_columns(T* to, int left, bool whole, bool keep,
+                                                  T (&v)[dwt_columns<T>])
+{
+    if constexpr (dwt_columns<T> == 1) {
+        if (left > 0)
+            dwt_store<sizeof(T)>(to, v, keep);
+    } else if (!whole) {
+        if (left > 0)
+            to[0] = v[0];
+        if (left > 1)
+            to[1] = v[1];
+    } else if ((uintptr_t)to % 8 == 0) {
+        dwt_store<8>(to, v, keep);
+    } else {
+        /* The second of this thread and the first of the next lie in one 8 bytes. */
+        const int lane = threadIdx.x % 32;
+        T pair[2] = {v[1], __shfl_down_sync(0xffffffffu, v[0], 1)};
+        if (lane < 31)
+            dwt_store<8>(to + 1, pair, keep);
+        else
+            to[1] = v[1];
+        if (lane == 0)
+            to[0] = v[0];
+    }
+}
+
+/* Down the window; SHIFT of all rows, or -1 where they differ or are composed. */
+template <class T, int F, int SHIFT>
 __device__ __forceinline__ void
 dwt_forward_walk(const dwt_forward_args<T, F>& p, const dwt_forward_source<T, F>& source,
                  const dwt_pipe<T, dwt_forward_source<T, F>>& pipe)
 {
     constexpr int N = dwt_columns<T>, ROWS = dwt_forward_source<T, F>::ROWS;
     constexpr int HALO = F / 2 - 1;
-    const int lane_out = threadIdx.x / 32 * (32 * N) + threadIdx.x % 32;
-    const int o = source.o0 + lane_out;
+    const int o = source.o0 + N * threadIdx.x;
+    const int left = p.band_cols - o;
+    const bool whole = p.band_cols - source.o0 >= N * (((int)threadIdx.x | 31) + 1);
     T* a = p.a + (ptrdiff_t)source.r0 * p.a_pitch + o;
     ptrdiff_t at = (ptrdiff_t)source.r0 * p.band_pitch + o;
     dwt_forward_columns<T, F> columns;
     columns.clear();
+    const bool composed = SHIFT < 0 && source.composed();
+    T ends[2][N][2] = {};
+    if (composed && source.with_ends() && left > 0 && threadIdx.x < blockDim.x - 32) {
+        dwt_filter_far(p, 0, 2 * o + p.start, ends[0]);
+        dwt_filter_far(p, p.rows - 1, 2 * o + p.start, ends[1]);
+    }
 
     int pair = 0;
     dwt_run(pipe, [&](int, int s) {
+        const T* row = pipe.place(s * ROWS) + 2 * N * threadIdx.x;
 #pragma unroll
         for (int i = 0; i < ROWS; i += 2, ++pair) {
             T x[2][N][2], out[N][2][2];
 #pragma unroll
-            for (int j = 0; j < 2; ++j) {
-                const int slot = s * ROWS + i + j;
-                const int shift = pipe.shift_of(2 * pair + j, slot);
-                const T* const from = pipe.place(slot) + shift + 2 * lane_out;
-                if (PARITY == 1 || (PARITY == 2 && shift % 2))
-                    dwt_filter_row<T, F, true>(p, from, x[j]);
-                else
-                    dwt_filter_row<T, F, false>(p, from, x[j]);
-            }
+            for (int j = 0; j < 2; ++j, row += pipe.row_items)
+                if constexpr (SHIFT >= 0) {
+                    dwt_filter_row<T, F, SHIFT>(p, row, x[j]);
+                } else {
+                    const int k = 2 * pair + j;
+                    dwt_filter_shifted<T, F>(p, row, pipe.shift_of(k, s * ROWS + i + j),
+                                             x[j]);
+                    if (composed && k < source.n_rows)
+                        dwt_compose(source.term_of(k), ends, x[j]);
+                }
             columns.step(p, x[0], x[1], out);
             if (pair < HALO || pair - HALO >= source.n_out)
                 continue;
 #pragma unroll
-            for (int n = 0; n < N; ++n)
-                if (o + 32 * n < p.band_cols) {
-                    a[32 * n] = out[n][0][0];
-                    __stcs(p.h + at + 32 * n, out[n][0][1]);
-                    __stcs(p.v + at + 32 * n, out[n][1][0]);
-                    __stcs(p.d + at + 32 * n, out[n][1][1]);
-                }
+            for (int b = 0; b < 4; ++b) {
+                T v[N];
+#pragma unroll
+                for (int n = 0; n < N; ++n)
+                    v[n] = out[n][b / 2][b % 2];
+                T* const band = b == 1 ? p.h : b == 2 ? p.v : p.d;
+                dwt_store_columns(b ? band + at : a, left, whole, b == 0, v);
+            }
             a += p.a_pitch;
             at += p.band_pitch;
         }
@@ -213,15 +317,20 @@ __global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
                                                      p.row_items, source.beyond);
     pipe.init(blockDim.x / 32 - 1);
     release_dependents();
-    if (p.dependent)
-        dwt_await_previous();
-    /* A row of odd shift needs another code. Rows of an even pitch are all alike. */
-    if (source.scattered || source.shift_step % 2)
-        dwt_forward_walk<T, F, 2>(p, source, pipe);
-    else if (source.shift0 % 2)
-        dwt_forward_walk<T, F, 1>(p, source, pipe);
-    else
-        dwt_forward_walk<T, F, 0>(p, source, pipe);
+    dwt_await_previous();
+    /* Each shift needs its own code. Rows of a suitable pitch are all alike. */
+    const int shift = source.shift_step || source.composed() ? -1 : source.shift0;
+    if (shift == 0)
+        return dwt_forward_walk<T, F, 0>(p, source, pipe);
+    if (shift == 1)
+        return dwt_forward_walk<T, F, 1>(p, source, pipe);
+    if constexpr (sizeof(T) == 4) {
+        if (shift == 2)
+            return dwt_forward_walk<T, F, 2>(p, source, pipe);
+        if (shift == 3)
+            return dwt_forward_walk<T, F, 3>(p, source, pipe);
+    }
+    dwt_forward_walk<T, F, -1>(p, source, pipe);
 }
 
 } // namespace cufilter

@@ -8,10 +8,11 @@
  *
  * and the odd one with taps F-1-2i. *
  * A block makes a strip of columns and walks down band rows of it; four rows, of A, H, V
- * and D, come from the tile (dwt_2d.cuh). A thread makes items 2c and 2c + 1 of the rows
- * L (from A and V) and H (from H and D), the odd one of pair c and the even one of the
- * next where skip is 1, and adds them to the F/2 - 1 unfinished pairs of rows it keeps in
- * registers: a band row in, a pair of rows out. */
+ * and D, come through the pipe (dwt_2d.cuh). A thread makes 16 bytes of items of the rows
+ * L (from A and V) and H (from H and D), pairs of items 2c and 2c + 1 - which are the odd
+ * one of pair c and the even one of the next where skip is 1 -, and adds them to the
+ * F/2 - 1 unfinished pairs of rows it keeps in registers: a band row in, a pair of rows
+ * out. */
 #ifndef CUFILTER_DWT_DWT_2D_INVERSE_CUH
 #define CUFILTER_DWT_DWT_2D_INVERSE_CUH
 
@@ -28,7 +29,7 @@ struct dwt_inverse_args {
     int band_rows, band_cols, rows, cols;
     int pair_start, row_pairs;
     int strips, seg, stages, row_items;
-    bool dependent, keep; /* the output in the L2 */
+    bool keep; /* the output in the L2 */
 };
 
 /* The rows of a block's window, for the pipe: row k is of band k mod 4. */
@@ -78,41 +79,55 @@ struct dwt_inverse_source {
     {
         return shift_of(k / 4, k % 4);
     }
-    __device__ __forceinline__ const T* row(int k, dwt_device_term<real>&) const
+    __device__ __forceinline__ const T* row(int k) const
     {
         int e = e0 + k / 4;
         if (e < 0 || e >= p.band_rows)
             e = (int)dwt_far_term<real>(e, p.band_rows, mode).index;
         return band_row(k % 4, e);
     }
-    __device__ __forceinline__ T at(const dwt_device_term<real>&, int) const
-    {
-        return T{};
-    }
 };
 
-/* Items 2c and 2c + 1 from low and high coefficients. */
-template <class T, int F, int SKIP>
-__device__ __forceinline__ void dwt_join_row(const dwt_inverse_args<T, F>& p, const T* lo,
-                                             const T* hi, T (&out)[2])
+/* W coefficients from `x` on, which is aligned to 8 bytes, or one item past that. */
+template <bool EITHER, int W, class T>
+__device__ __forceinline__ void dwt_load_window(const T* x, bool odd, T (&w)[W])
 {
-    constexpr int H = F / 2;
-    T a[H + SKIP], d[H + SKIP];
+    constexpr int N = dwt_columns<T>, LOADS = (W + (EITHER ? 1 : 0) + N - 1) / N;
+    if constexpr (N == 1) {
 #pragma unroll
-    for (int i = 0; i < H + SKIP; ++i)
-        a[i] = lo[i], d[i] = hi[i];
-    /* Where skip is 1 the first is the odd one of pair c. */
+        for (int i = 0; i < W; ++i)
+            dwt_load<8>(x + i, w + i);
+    } else {
+        T all[LOADS * N];
 #pragma unroll
-    for (int m = 0; m < 2; ++m) {
-        T sum{};
+        for (int i = 0; i < LOADS; ++i)
+            dwt_load<8>(x + i * N, all + i * N);
 #pragma unroll
-        for (int i = 0; i < H; ++i) {
-            const int tap = F - 2 - 2 * i + (m ^ SKIP);
-            sum = dwt_fma(p.taps.lo[tap], a[i + m * SKIP], sum);
-            sum = dwt_fma(p.taps.hi[tap], d[i + m * SKIP], sum);
-        }
-        out[m] = sum;
+        for (int i = 0; i < W; ++i)
+            w[i] = EITHER && odd ? all[i + 1] : all[i];
     }
+}
+
+/* N pairs of items from low and high coefficients. */
+template <class T, int F, int SKIP, int W>
+__device__ __forceinline__ void dwt_join_row(const dwt_inverse_args<T, F>& p,
+                                             const T (&lo)[W], const T (&hi)[W],
+                                             T (&out)[dwt_columns<T>][2])
+{
+#pragma unroll
+    for (int n = 0; n < dwt_columns<T>; ++n)
+        out[n][0] = out[n][1] = T{};
+#pragma unroll
+    for (int i = 0; i < F / 2; ++i)
+#pragma unroll
+        for (int n = 0; n < dwt_columns<T>; ++n)
+#pragma unroll
+            for (int m = 0; m < 2; ++m) {
+                /* Where skip is 1 the first is the odd one of its pair. */
+                const int tap = F - 2 - 2 * i + (m ^ SKIP), k = n + i + m * SKIP;
+                out[n][m] = dwt_fma(p.taps.lo[tap], lo[k], out[n][m]);
+                out[n][m] = dwt_fma(p.taps.hi[tap], hi[k], out[n][m]);
+            }
 }
 
 template <class T, int F>
@@ -153,24 +168,68 @@ struct dwt_inverse_rows {
     }
 };
 
-/* Items c and c + 1 of a row of n, c even. */
+/* A thread's 16 bytes of items to `to`, of which `left` are in the image. */
 template <class T>
-__device__ __forceinline__ void dwt_store_pair(T* row, int c, int n, bool keep,
-                                               const T (&v)[2])
+__device__ __forceinline__ void dwt_store_items(T* to, int left, bool keep,
+                                                const T (&v)[dwt_item<T>::vector])
 {
-    using pair = typename dwt_pair<T>::type;
-    T* const to = row + c;
-    if (c + 1 < n && (uintptr_t)to % sizeof(pair) == 0) {
-        if (keep)
-            *(pair*)to = dwt_pack(v[0], v[1]);
-        else
-            __stcs((pair*)to, dwt_pack(v[0], v[1]));
-        return;
+    constexpr int A = dwt_item<T>::vector;
+    if (left >= A && (uintptr_t)to % 16 == 0) {
+        dwt_store<16>(to, v, keep);
+    } else if (left >= A && (uintptr_t)to % 8 == 0) {
+        dwt_store<8>(to, v, keep);
+        dwt_store<8>(to + A / 2, v + A / 2, keep);
+    } else {
+#pragma unroll
+        for (int i = 0; i < A; ++i)
+            if (i < left)
+                to[i] = v[i];
     }
-    if (c < n)
-        to[0] = v[0];
-    if (c + 1 < n)
-        to[1] = v[1];
+}
+
+/* Down the window. EITHER where some rows begin at odd items of 4 bytes. */
+template <class T, int F, int SKIP, bool EITHER>
+__device__ __forceinline__ void
+dwt_inverse_walk(const dwt_inverse_args<T, F>& p,
+                 const dwt_inverse_source<T, F, SKIP>& source,
+                 const dwt_pipe<T, dwt_inverse_source<T, F, SKIP>>& pipe)
+{
+    constexpr int N = dwt_columns<T>, ROWS = dwt_inverse_source<T, F, SKIP>::ROWS;
+    constexpr int HALO = F / 2 - 1, W = F / 2 + N - 1 + SKIP;
+    const int c = 2 * (source.q0 + N * threadIdx.x), left = p.cols - c;
+    dwt_inverse_rows<T, F> rows;
+    rows.clear();
+    int row = 0, y = 2 * (source.r0 - HALO) - SKIP;
+    T* to = p.x + (ptrdiff_t)y * p.pitch + c;
+    dwt_run(pipe, [&](int, int s) {
+        const T* line = pipe.place(s * ROWS) + N * threadIdx.x;
+#pragma unroll
+        for (int i = 0; i < ROWS; i += 4, ++row, y += 2, to += 2 * p.pitch) {
+            T w[4][W], low[N][2], high[N][2], out[N][2][2];
+#pragma unroll
+            for (int b = 0; b < 4; ++b, line += pipe.row_items) {
+                int shift = source.shift_of(row, b);
+                if (source.scattered)
+                    shift = pipe.shifts[s * ROWS + i + b];
+                const int odd = EITHER ? shift % N : 0;
+                dwt_load_window<EITHER>(line + shift - odd, odd != 0, w[b]);
+            }
+            dwt_join_row<T, F, SKIP>(p, w[0], w[2], low);
+            dwt_join_row<T, F, SKIP>(p, w[1], w[3], high);
+            rows.step(p, low, high, out);
+            if (row < HALO || row - HALO >= source.n_out)
+                continue;
+#pragma unroll
+            for (int r = 0; r < 2; ++r) {
+                T v[2 * N];
+#pragma unroll
+                for (int k = 0; k < 2 * N; ++k)
+                    v[k] = out[k / 2][r][k % 2];
+                if (r ? y + 1 < p.rows : y >= 0)
+                    dwt_store_items(to + r * p.pitch, left, p.keep, v);
+            }
+        }
+    });
 }
 
 template <class T, int F, int SKIP>
@@ -178,52 +237,17 @@ __global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
     dwt_inverse_kernel(const __grid_constant__ dwt_inverse_args<T, F> p)
 {
     using source_type = dwt_inverse_source<T, F, SKIP>;
-    constexpr int N = dwt_columns<T>, ROWS = source_type::ROWS, HALO = F / 2 - 1;
     extern __shared__ __align__(128) unsigned char memory[];
-    const source_type source(p, (blockDim.x - 32) * N);
+    const source_type source(p, (blockDim.x - 32) * dwt_columns<T>);
     const dwt_pipe<T, source_type> pipe(source, memory, p.stages, p.row_items,
                                         source.beyond);
     pipe.init(blockDim.x / 32 - 1);
     release_dependents();
-    if (p.dependent)
-        dwt_await_previous();
-
-    const int lane_out = threadIdx.x / 32 * (32 * N) + threadIdx.x % 32;
-    const int c = 2 * (source.q0 + lane_out);
-    dwt_inverse_rows<T, F> rows;
-    rows.clear();
-    int row = 0, y = 2 * (source.r0 - HALO) - SKIP;
-    T* to = p.x + (ptrdiff_t)y * p.pitch;
-    dwt_run(pipe, [&](int, int s) {
-#pragma unroll
-        for (int i = 0; i < ROWS; i += 4, ++row, y += 2, to += 2 * p.pitch) {
-            T low[N][2], high[N][2], out[N][2][2];
-            const T* from[4];
-#pragma unroll
-            for (int b = 0; b < 4; ++b) {
-                const int slot = s * ROWS + i + b;
-                int shift = source.shift_of(row, b);
-                if (source.scattered)
-                    shift = pipe.shifts[slot];
-                from[b] = pipe.place(slot) + shift + lane_out;
-            }
-#pragma unroll
-            for (int n = 0; n < N; ++n) {
-                dwt_join_row<T, F, SKIP>(p, from[0] + 32 * n, from[2] + 32 * n, low[n]);
-                dwt_join_row<T, F, SKIP>(p, from[1] + 32 * n, from[3] + 32 * n, high[n]);
-            }
-            rows.step(p, low, high, out);
-            if (row < HALO || row - HALO >= source.n_out)
-                continue;
-#pragma unroll
-            for (int n = 0; n < N; ++n) {
-                if (y >= 0)
-                    dwt_store_pair(to, c + 64 * n, p.cols, p.keep, out[n][0]);
-                if (y + 1 < p.rows)
-                    dwt_store_pair(to + p.pitch, c + 64 * n, p.cols, p.keep, out[n][1]);
-            }
-        }
-    });
+    dwt_await_previous();
+    if constexpr (dwt_columns<T> > 1)
+        if ((source.shifts0 & 0x01010101) || source.a_step % 2 || source.step % 2)
+            return dwt_inverse_walk<T, F, SKIP, true>(p, source, pipe);
+    dwt_inverse_walk<T, F, SKIP, false>(p, source, pipe);
 }
 
 } // namespace cufilter

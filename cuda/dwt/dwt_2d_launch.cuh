@@ -38,8 +38,8 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
         t.warps /= 2;
     const int across = 32 * N * t.warps;
     t.strips = (wide + across - 1) / across;
-    /* The window, 16 bytes for its alignment, a pair read at an odd place. */
-    t.row_items = (spread * across + reach + A + 2 + A - 1) / A * A;
+    /* The window, what its alignment adds before and after. */
+    t.row_items = (spread * across + reach + 2 * A + A - 1) / A * A;
     t.stage_bytes =
         t.stage_rows * (t.row_items * sizeof(T) + sizeof(int)) + 2 * sizeof(uint64_t);
     /* Two blocks a processor; what the system takes of each is 1 KiB. */
@@ -59,9 +59,11 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
     t.stages = std::min({t.stages, t.stages_for(t.rows), 32});
 }
 
+/* It may begin while the launch before in the stream ends: kernels wait for that before
+ * they touch memory. */
 template <class... Parameters>
 enum cufilter_status dwt_2d_launch(const char* name, const dwt_tile_plan& t, int high,
-                                   bool dependent, cudaStream_t stream,
+                                   cudaStream_t stream,
                                    void (*kernel)(Parameters...), Parameters... parameters)
 {
     cudaLaunchConfig_t config = {};
@@ -73,7 +75,7 @@ enum cufilter_status dwt_2d_launch(const char* name, const dwt_tile_plan& t, int
     config.dynamicSmemBytes = t.bytes();
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = dependent ? 1 : 0;
+    config.numAttrs = 1;
     const cudaError_t error = cudaLaunchKernelEx(&config, kernel, parameters...);
     return error == cudaSuccess ? CUFILTER_OK
                                 : cufilter_cuda_fail(error, "dwt_gpu", name);
@@ -96,9 +98,8 @@ enum cufilter_status dwt_forward_launch(const dwt_2d_level& l, cudaStream_t stre
     dwt_tile_plan t = {2, F - 2, 1, dwt_forward_source<T, F>::ROWS};
     dwt_cut<T>(t, l, p.band_cols, p.band_rows, 2, F - 2);
     p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
-    p.dependent = l.dependent;
-    return dwt_2d_launch("the wavelet transform of an image", t, p.band_rows, l.dependent,
-                         stream, dwt_forward_kernel<T, F>, p);
+    return dwt_2d_launch("the wavelet transform of an image", t, p.band_rows, stream,
+                         dwt_forward_kernel<T, F>, p);
 }
 
 /* ------------------------------------------------------------------ inverse */
@@ -119,9 +120,9 @@ enum cufilter_status dwt_inverse_launch(const dwt_2d_level& l, cudaStream_t stre
     dwt_tile_plan t = {1, F / 2 - 1, 4, dwt_inverse_source<T, F, SKIP>::ROWS};
     dwt_cut<T>(t, l, (p.cols + 1) / 2, p.row_pairs, 1, F / 2 - 1 + SKIP);
     p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
-    p.dependent = l.dependent, p.keep = l.intermediate;
+    p.keep = l.intermediate;
     return dwt_2d_launch("the inverse wavelet transform of an image", t, p.row_pairs,
-                         l.dependent, stream, dwt_inverse_kernel<T, F, SKIP>, p);
+                         stream, dwt_inverse_kernel<T, F, SKIP>, p);
 }
 
 /* ------------------------------------------------------------------ by length */

@@ -85,7 +85,6 @@ struct dwt_long_args {
     T* out[2][2];       /* inverse the second is not used */
     ptrdiff_t in_pitch[2], out_pitch[2]; /* of in[0][0], and of the others */
     int across; /* along a row: threads that share one, a power of two */
-    bool dependent;
 };
 
 /* ------------------------------------------------------------------ along a row */
@@ -117,8 +116,7 @@ __global__ void __launch_bounds__(dwt_long_threads)
     for (int i = threadIdx.x; i < p.half; i += dwt_long_threads)
         taps[i] = p.taps[i];
     release_dependents();
-    if (p.dependent)
-        dwt_await_previous();
+    dwt_await_previous();
     const int used = min(row_outputs, p.axis.n_out - o0) + p.half - 1;
     if (row < p.lines)
         for (int k = x; k < pairs; k += p.across) {
@@ -225,8 +223,7 @@ __global__ void __launch_bounds__(32 * dwt_long_warps)
     for (int i = threadIdx.x; i < p.half; i += blockDim.x)
         taps[i] = p.taps[i];
     release_dependents();
-    if (p.dependent)
-        dwt_await_previous();
+    dwt_await_previous();
     __syncthreads();
     if (column >= p.lines || o0 >= p.axis.n_out)
         return;
@@ -293,7 +290,7 @@ enum cufilter_status dwt_long_launch(const char* name, dim3 grid, unsigned threa
     config.dynamicSmemBytes = memory;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = p.dependent ? 1 : 0;
+    config.numAttrs = 1;
     const cudaError_t error = cudaLaunchKernelEx(&config, kernel, p);
     return error == cudaSuccess ? CUFILTER_OK
                                 : cufilter_cuda_fail(error, "dwt_gpu", name);
@@ -405,7 +402,6 @@ enum cufilter_status dwt_2d_long_forward(const dwt_2d_level& l, cudaStream_t str
     p.in[0][0] = (const T*)l.image, p.in_pitch[0] = (ptrdiff_t)l.pitch;
     p.out[0][0] = planes.plane[0], p.out[0][1] = planes.plane[1];
     p.out_pitch[0] = p.out_pitch[1] = planes.pitch;
-    p.dependent = l.dependent;
     CUFILTER_TRY((dwt_long_rows<T, false>(p, stream)));
     p.axis = dwt_long_axis_of<T>(l.vertical, l.spec->mode, false);
     p.lines = (int)l.horizontal->n_coefs;
@@ -414,7 +410,6 @@ enum cufilter_status dwt_2d_long_forward(const dwt_2d_level& l, cudaStream_t str
     p.out[0][0] = (T*)l.a, p.out[0][1] = (T*)l.h;
     p.out[1][0] = (T*)l.v, p.out[1][1] = (T*)l.d;
     p.out_pitch[0] = (ptrdiff_t)l.a_pitch, p.out_pitch[1] = (ptrdiff_t)l.band_pitch;
-    p.dependent = true;
     return dwt_long_columns<T, false>(p, stream);
 }
 
@@ -433,14 +428,12 @@ enum cufilter_status dwt_2d_long_inverse(const dwt_2d_level& l, cudaStream_t str
     p.in_pitch[0] = (ptrdiff_t)l.a_pitch, p.in_pitch[1] = (ptrdiff_t)l.band_pitch;
     p.out[0][0] = planes.plane[0], p.out[1][0] = planes.plane[1];
     p.out_pitch[0] = planes.pitch;
-    p.dependent = l.dependent;
     CUFILTER_TRY((dwt_long_columns<T, true>(p, stream)));
     p.axis = dwt_long_axis_of<T>(l.horizontal, l.spec->mode, true);
     p.lines = (int)l.vertical->n;
     p.in[0][0] = planes.plane[0], p.in[0][1] = planes.plane[1];
     p.in_pitch[0] = p.in_pitch[1] = planes.pitch;
     p.out[0][0] = (T*)l.image, p.out_pitch[0] = (ptrdiff_t)l.pitch;
-    p.dependent = true;
     return dwt_long_rows<T, true>(p, stream);
 }
 
