@@ -14,7 +14,7 @@ struct image_engine {
     const struct dwt_spec* spec;
     struct dwt_2d_gpu gpu;
     struct dwt_2d_shape shape;
-    void* between[2]; /* A of a level, in turns */
+    void* between[2];   /* A of a level, in turns */
     void *taps, *lines; /* of long filters */
 };
 
@@ -46,10 +46,10 @@ enum cufilter_status query(struct dwt_2d_gpu* gpu)
 {
     int device, block, processor;
     CUFILTER_TRY_CUDA(cudaGetDevice(&device));
-    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(&gpu->processors,
-                                             cudaDevAttrMultiProcessorCount, device));
-    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
-        &block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&gpu->processors, cudaDevAttrMultiProcessorCount, device));
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
         &processor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
     gpu->block_memory = (size_t)block;
@@ -101,9 +101,8 @@ enum cufilter_status prepare(image_engine* e)
 {
     if (is_long(e->spec))
         return allocate_long(e);
-    return with_type(e->spec, [&](auto item) {
-        return dwt_2d_prepare<decltype(item)>(e->spec);
-    });
+    return with_type(e->spec,
+                     [&](auto item) { return dwt_2d_prepare<decltype(item)>(e->spec); });
 }
 
 enum cufilter_status make(struct dwt_engine** engine, const struct dwt_spec* spec)

@@ -11,8 +11,6 @@
 #ifndef CUFILTER_DWT_DWT_2D_CUH
 #define CUFILTER_DWT_DWT_2D_CUH
 
-#include <cstring>
-#include <type_traits>
 #include "dwt_2d.h"
 #include "dwt_device.cuh"
 #include "../pfb/pfb_bulk.cuh"
@@ -66,38 +64,48 @@ __device__ __forceinline__ void dwt_unpack(float4 p, float2& a, float2& b)
 template <int BYTES, class T>
 __device__ __forceinline__ void dwt_load(const T* from, T* to)
 {
-    using vector = std::conditional_t<BYTES == 16, float4, float2>;
-    const vector v = *(const vector*)from;
-    memcpy(to, &v, BYTES);
+    if constexpr (BYTES == sizeof(T)) {
+        to[0] = *from;
+    } else if constexpr (BYTES == 2 * sizeof(T)) {
+        dwt_unpack(*(const typename dwt_pair<T>::type*)from, to[0], to[1]);
+    } else {
+        const float4 v = *(const float4*)from;
+        to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+    }
+}
+template <class Vector>
+__device__ __forceinline__ void dwt_store_vector(Vector* to, Vector v, bool keep)
+{
+    if (keep)
+        __stwb(to, v);
+    else
+        __stcs(to, v);
 }
 /* `keep` in the L2: they will be read soon. */
 template <int BYTES, class T>
-__device__ __forceinline__ void dwt_store(T* to, const T* from, bool keep)
+__device__ __forceinline__ void dwt_store(T* to, const T* v, bool keep)
 {
-    using vector = std::conditional_t<BYTES == 16, float4,
-                                      std::conditional_t<BYTES == 8, float2, float>>;
-    vector v;
-    memcpy(&v, from, BYTES);
-    if (keep)
-        *(vector*)to = v;
+    if constexpr (BYTES == sizeof(T))
+        dwt_store_vector(to, v[0], keep);
+    else if constexpr (BYTES == 2 * sizeof(T))
+        dwt_store_vector((typename dwt_pair<T>::type*)to, dwt_pack(v[0], v[1]), keep);
     else
-        __stcs((vector*)to, v);
+        dwt_store_vector((float4*)to, make_float4(v[0], v[1], v[2], v[3]), keep);
 }
 
 /* Neighbouring columns of a band that a thread makes: 8 bytes of them. */
 template <class T>
 constexpr int dwt_columns = 8 / (int)sizeof(T);
 
-#ifndef DWT_WARPS
-#define DWT_WARPS 4
-#endif
 /* Warps of a block that filter; one more brings the rows. */
-constexpr int dwt_warps = DWT_WARPS;
+constexpr int dwt_warps = 4;
 constexpr int dwt_threads = 32 * (dwt_warps + 1);
 
 /* Blocks that registers must leave room for. */
 template <int F>
-constexpr int dwt_blocks = (DWT_WARPS == 8 ? 2 : F <= 10 ? 4 : F <= 16 ? 3 : 2);
+constexpr int dwt_blocks = F <= 10   ? 4
+                           : F <= 16 ? 3
+                                     : 2;
 
 /* Which segment of rows the block works on: the last and the first ones first, they may
  * take longer. */
@@ -170,9 +178,10 @@ template <class T>
 __device__ __forceinline__ void dwt_copy_item(T* to, const T* from, bool exists)
 {
 #if CUFILTER_BULK_COPIES
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)),
-                 "l"(from), "n"((int)sizeof(T)), "r"(exists ? (int)sizeof(T) : 0)
-                 : "memory");
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)),
+        "l"(from), "n"((int)sizeof(T)), "r"(exists ? (int)sizeof(T) : 0)
+        : "memory");
 #endif
 }
 /* Arrives when this thread's copies have. */
@@ -366,9 +375,9 @@ struct dwt_pipe {
             if (r < end) {
                 const int shift = shifts[s * ROWS + r];
                 if (wanted(c, shift))
-                    place(s * ROWS + r)[shift + c] =
-                        dwt_fma(t.last, last[r],
-                                dwt_fma(t.first, first[r], dwt_fma(t.scale, item[r], T{})));
+                    place(s * ROWS + r)[shift + c] = dwt_fma(
+                        t.last, last[r],
+                        dwt_fma(t.first, first[r], dwt_fma(t.scale, item[r], T{})));
             }
     }
     /* The column of a slot of fill_stage(). */

@@ -3,7 +3,8 @@
  *
  * In the order of the window, with f[i] = dec[F-1-i] and s = the axis' start,
  *
- *     lo[r][c] = sum_{i<F} f_lo[i] x[r][2c + s + i],   A[o][c] = sum_i f_lo[i] lo[2o+s+i][c]
+ *     lo[r][c] = sum_{i<F} f_lo[i] x[r][2c + s + i],   A[o][c] = sum_i f_lo[i]
+ * lo[2o+s+i][c]
  *
  * and so on for H (high-pass from row to row), V (along the row) and D. A block makes a
  * strip of 32 W N columns (W warps, N neighbouring columns a thread) and walks down `seg`
@@ -94,8 +95,7 @@ struct dwt_forward_source {
  * aligned to 16 bytes. */
 template <class T, int F, int SHIFT>
 __device__ __forceinline__ void dwt_filter_row(const dwt_forward_args<T, F>& p,
-                                               const T* x,
-                                               T (&out)[dwt_columns<T>][2])
+                                               const T* x, T (&out)[dwt_columns<T>][2])
 {
     constexpr int N = dwt_columns<T>, A = dwt_item<T>::vector;
     constexpr int LOADS = (SHIFT + 2 * (N - 1) + F + A - 1) / A;
@@ -160,8 +160,8 @@ struct dwt_forward_columns {
                     if constexpr (F == 2) {
                         out[n][b][c] = dwt_fma(f[1], x1, dwt_fma(f[0], x0, T{}));
                     } else {
-                        out[n][b][c] = dwt_fma(f[F - 1], x1,
-                                               dwt_fma(f[F - 2], x0, s[KEPT - 1]));
+                        out[n][b][c] =
+                            dwt_fma(f[F - 1], x1, dwt_fma(f[F - 2], x0, s[KEPT - 1]));
 #pragma unroll
                         for (int k = KEPT - 1; k > 0; --k)
                             s[k] = dwt_fma(f[2 * k + 1], x1,
@@ -221,34 +221,82 @@ __device__ __forceinline__ void dwt_compose(const dwt_device_term<R>& term,
     }
 }
 
-/* A thread's N columns of a band's row to `to`, of which `left` are columns of the band;
- * all of the warp's are where `whole`. */
-template <class T>
-__device__ __forceinline__ void dwt_store_columns(T* to, int left, bool whole, bool keep,
-                                                  T (&v)[dwt_columns<T>])
-{
-    if constexpr (dwt_columns<T> == 1) {
-        if (left > 0)
-            dwt_store<sizeof(T)>(to, v, keep);
-    } else if (!whole) {
-        if (left > 0)
-            to[0] = v[0];
-        if (left > 1)
-            to[1] = v[1];
-    } else if ((uintptr_t)to % 8 == 0) {
-        dwt_store<8>(to, v, keep);
-    } else {
-        /* The second of this thread and the first of the next lie in one 8 bytes. */
-        const int lane = threadIdx.x % 32;
-        T pair[2] = {v[1], __shfl_down_sync(0xffffffffu, v[0], 1)};
-        if (lane < 31)
-            dwt_store<8>(to + 1, pair, keep);
-        else
-            to[1] = v[1];
-        if (lane == 0)
-            to[0] = v[0];
+/* Where a thread stores, row by row. A band's row may begin at an odd item. */
+template <class T, int F>
+struct dwt_forward_output {
+    static constexpr int N = dwt_columns<T>;
+    const dwt_forward_args<T, F>& p;
+    ptrdiff_t a_at, at; /* in A, in the others */
+    int left;           /* columns of the band from the thread's first on */
+    bool whole;         /* all of the warp's columns are in the band */
+    bool even;          /* always */
+
+    __device__ __forceinline__ dwt_forward_output(const dwt_forward_args<T, F>& p_,
+                                                  const dwt_forward_source<T, F>& source)
+        : p(p_)
+    {
+        const int o = source.o0 + N * threadIdx.x;
+        a_at = (ptrdiff_t)source.r0 * p.a_pitch + o;
+        at = (ptrdiff_t)source.r0 * p.band_pitch + o;
+        left = p.band_cols - o;
+        whole = p.band_cols - source.o0 >= N * (((int)threadIdx.x | 31) + 1);
+        const uintptr_t all = (uintptr_t)p.a | (uintptr_t)p.h | (uintptr_t)p.v |
+                              (uintptr_t)p.d |
+                              (uintptr_t)((p.a_pitch | p.band_pitch) * sizeof(T));
+        even = all % 8 == 0;
     }
-}
+    __device__ __forceinline__ void next()
+    {
+        a_at += p.a_pitch;
+        at += p.band_pitch;
+    }
+    __device__ __forceinline__ T* place(int band) const
+    {
+        return band == 0   ? p.a + a_at
+               : band == 1 ? p.h + at
+               : band == 2 ? p.v + at
+                           : p.d + at;
+    }
+    /* [column][along the row][from row to row] */
+    __device__ __forceinline__ void put(const T (&out)[N][2][2]) const
+    {
+        T x[4][N];
+#pragma unroll
+        for (int i = 0; i < 4 * N; ++i)
+            x[i % 4][i / 4] = out[i / 4][i / 2 % 2][i % 2];
+        if (N == 1 ? left > 0 : whole && even) {
+#pragma unroll
+            for (int b = 0; b < 4; ++b)
+                dwt_store<8>(place(b), x[b], b == 0);
+        } else if (N > 1 && whole) {
+            if constexpr (N > 1)
+#pragma unroll
+                for (int b = 0; b < 4; ++b)
+                    put_either(place(b), x[b]);
+        } else {
+#pragma unroll
+            for (int b = 0; b < 4; ++b)
+#pragma unroll
+                for (int n = 0; n < N; ++n)
+                    if (left > n)
+                        place(b)[n] = x[b][n];
+        }
+    }
+    /* From odd on, the second of this thread and the first of the next share 8 bytes. */
+    __device__ __forceinline__ void put_either(T* to, const T (&x)[2]) const
+    {
+        const int lane = threadIdx.x % 32;
+        const bool odd = (uintptr_t)to % 8 != 0;
+        const T next = __shfl_down_sync(0xffffffffu, x[0], 1);
+        const T both[2] = {odd ? x[1] : x[0], odd ? next : x[1]};
+        if (!odd || lane < 31)
+            dwt_store<8>(to + odd, both, false);
+        if (odd && lane == 0)
+            to[0] = x[0];
+        if (odd && lane == 31)
+            to[1] = x[1];
+    }
+};
 
 /* Down the window; SHIFT of all rows, or -1 where they differ or are composed. */
 template <class T, int F, int SHIFT>
@@ -258,18 +306,16 @@ dwt_forward_walk(const dwt_forward_args<T, F>& p, const dwt_forward_source<T, F>
 {
     constexpr int N = dwt_columns<T>, ROWS = dwt_forward_source<T, F>::ROWS;
     constexpr int HALO = F / 2 - 1;
-    const int o = source.o0 + N * threadIdx.x;
-    const int left = p.band_cols - o;
-    const bool whole = p.band_cols - source.o0 >= N * (((int)threadIdx.x | 31) + 1);
-    T* a = p.a + (ptrdiff_t)source.r0 * p.a_pitch + o;
-    ptrdiff_t at = (ptrdiff_t)source.r0 * p.band_pitch + o;
+    dwt_forward_output<T, F> output(p, source);
     dwt_forward_columns<T, F> columns;
     columns.clear();
     const bool composed = SHIFT < 0 && source.composed();
     T ends[2][N][2] = {};
-    if (composed && source.with_ends() && left > 0 && threadIdx.x < blockDim.x - 32) {
-        dwt_filter_far(p, 0, 2 * o + p.start, ends[0]);
-        dwt_filter_far(p, p.rows - 1, 2 * o + p.start, ends[1]);
+    if (composed && source.with_ends() && output.left > 0 &&
+        threadIdx.x < blockDim.x - 32) {
+        const int column = source.c0 + 2 * N * (int)threadIdx.x;
+        dwt_filter_far(p, 0, column, ends[0]);
+        dwt_filter_far(p, p.rows - 1, column, ends[1]);
     }
 
     int pair = 0;
@@ -292,17 +338,8 @@ dwt_forward_walk(const dwt_forward_args<T, F>& p, const dwt_forward_source<T, F>
             columns.step(p, x[0], x[1], out);
             if (pair < HALO || pair - HALO >= source.n_out)
                 continue;
-#pragma unroll
-            for (int b = 0; b < 4; ++b) {
-                T v[N];
-#pragma unroll
-                for (int n = 0; n < N; ++n)
-                    v[n] = out[n][b / 2][b % 2];
-                T* const band = b == 1 ? p.h : b == 2 ? p.v : p.d;
-                dwt_store_columns(b ? band + at : a, left, whole, b == 0, v);
-            }
-            a += p.a_pitch;
-            at += p.band_pitch;
+            output.put(out);
+            output.next();
         }
     });
 }

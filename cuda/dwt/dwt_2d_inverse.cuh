@@ -88,24 +88,19 @@ struct dwt_inverse_source {
     }
 };
 
-/* W coefficients from `x` on, which is aligned to 8 bytes, or one item past that. */
-template <bool EITHER, int W, class T>
+/* W coefficients from `x` on, which is aligned to 8 bytes - PARITY 0 -, or one item past
+ * that - 1 -, or as `odd` says - 2. */
+template <int PARITY, int W, class T>
 __device__ __forceinline__ void dwt_load_window(const T* x, bool odd, T (&w)[W])
 {
-    constexpr int N = dwt_columns<T>, LOADS = (W + (EITHER ? 1 : 0) + N - 1) / N;
-    if constexpr (N == 1) {
+    constexpr int N = dwt_columns<T>, LOADS = (W + (PARITY ? 1 : 0) + N - 1) / N;
+    T all[LOADS * N];
 #pragma unroll
-        for (int i = 0; i < W; ++i)
-            dwt_load<8>(x + i, w + i);
-    } else {
-        T all[LOADS * N];
+    for (int i = 0; i < LOADS; ++i)
+        dwt_load<8>(x + i * N, all + i * N);
 #pragma unroll
-        for (int i = 0; i < LOADS; ++i)
-            dwt_load<8>(x + i * N, all + i * N);
-#pragma unroll
-        for (int i = 0; i < W; ++i)
-            w[i] = EITHER && odd ? all[i + 1] : all[i];
-    }
+    for (int i = 0; i < W; ++i)
+        w[i] = PARITY == 1 || (PARITY == 2 && odd) ? all[i + 1] : all[i];
 }
 
 /* N pairs of items from low and high coefficients. */
@@ -174,21 +169,19 @@ __device__ __forceinline__ void dwt_store_items(T* to, int left, bool keep,
                                                 const T (&v)[dwt_item<T>::vector])
 {
     constexpr int A = dwt_item<T>::vector;
-    if (left >= A && (uintptr_t)to % 16 == 0) {
-        dwt_store<16>(to, v, keep);
-    } else if (left >= A && (uintptr_t)to % 8 == 0) {
+    if (left >= A && (uintptr_t)to % 8 == 0) {
         dwt_store<8>(to, v, keep);
         dwt_store<8>(to + A / 2, v + A / 2, keep);
-    } else {
-#pragma unroll
-        for (int i = 0; i < A; ++i)
-            if (i < left)
-                to[i] = v[i];
+        return;
     }
+#pragma unroll
+    for (int i = 0; i < A; ++i)
+        if (i < left)
+            to[i] = v[i];
 }
 
-/* Down the window. EITHER where some rows begin at odd items of 4 bytes. */
-template <class T, int F, int SKIP, bool EITHER>
+/* Down the window; PARITY of all rows' shifts, 2 where they differ. */
+template <class T, int F, int SKIP, int PARITY>
 __device__ __forceinline__ void
 dwt_inverse_walk(const dwt_inverse_args<T, F>& p,
                  const dwt_inverse_source<T, F, SKIP>& source,
@@ -200,19 +193,21 @@ dwt_inverse_walk(const dwt_inverse_args<T, F>& p,
     dwt_inverse_rows<T, F> rows;
     rows.clear();
     int row = 0, y = 2 * (source.r0 - HALO) - SKIP;
-    T* to = p.x + (ptrdiff_t)y * p.pitch + c;
+    ptrdiff_t at = (ptrdiff_t)y * p.pitch + c;
+    const bool aligned =
+        left >= 2 * N && ((uintptr_t)p.x | (uintptr_t)(p.pitch * sizeof(T))) % 16 == 0;
     dwt_run(pipe, [&](int, int s) {
         const T* line = pipe.place(s * ROWS) + N * threadIdx.x;
 #pragma unroll
-        for (int i = 0; i < ROWS; i += 4, ++row, y += 2, to += 2 * p.pitch) {
+        for (int i = 0; i < ROWS; i += 4, ++row, y += 2, at += 2 * p.pitch) {
             T w[4][W], low[N][2], high[N][2], out[N][2][2];
 #pragma unroll
             for (int b = 0; b < 4; ++b, line += pipe.row_items) {
                 int shift = source.shift_of(row, b);
                 if (source.scattered)
                     shift = pipe.shifts[s * ROWS + i + b];
-                const int odd = EITHER ? shift % N : 0;
-                dwt_load_window<EITHER>(line + shift - odd, odd != 0, w[b]);
+                const int odd = PARITY == 2 ? shift % N : PARITY;
+                dwt_load_window<PARITY>(line + shift - odd, odd != 0, w[b]);
             }
             dwt_join_row<T, F, SKIP>(p, w[0], w[2], low);
             dwt_join_row<T, F, SKIP>(p, w[1], w[3], high);
@@ -225,8 +220,13 @@ dwt_inverse_walk(const dwt_inverse_args<T, F>& p,
 #pragma unroll
                 for (int k = 0; k < 2 * N; ++k)
                     v[k] = out[k / 2][r][k % 2];
-                if (r ? y + 1 < p.rows : y >= 0)
-                    dwt_store_items(to + r * p.pitch, left, p.keep, v);
+                if (r ? y + 1 >= p.rows : y < 0)
+                    continue;
+                T* const to = p.x + (at + r * p.pitch);
+                if (aligned)
+                    dwt_store<16>(to, v, p.keep);
+                else
+                    dwt_store_items(to, left, p.keep, v);
             }
         }
     });
@@ -244,10 +244,15 @@ __global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
     pipe.init(blockDim.x / 32 - 1);
     release_dependents();
     dwt_await_previous();
-    if constexpr (dwt_columns<T> > 1)
-        if ((source.shifts0 & 0x01010101) || source.a_step % 2 || source.step % 2)
-            return dwt_inverse_walk<T, F, SKIP, true>(p, source, pipe);
-    dwt_inverse_walk<T, F, SKIP, false>(p, source, pipe);
+    if constexpr (dwt_columns < T >> 1) {
+        const int odd = source.shifts0 & 0x01010101;
+        const bool alike = source.a_step % 2 == 0 && source.step % 2 == 0;
+        if (alike && odd == 0x01010101)
+            return dwt_inverse_walk<T, F, SKIP, 1>(p, source, pipe);
+        if (!alike || odd)
+            return dwt_inverse_walk<T, F, SKIP, 2>(p, source, pipe);
+    }
+    dwt_inverse_walk<T, F, SKIP, 0>(p, source, pipe);
 }
 
 } // namespace cufilter

@@ -26,10 +26,14 @@ struct dwt_tile_plan {
     size_t bytes() const { return stage_bytes * (size_t)stages; }
 };
 
-/* Output columns `wide` and rows `high`, of which a thread makes N columns. */
+/* Rows of blocks that do all of an image at once. */
+constexpr int dwt_long_rows = 36;
+
+/* Output columns `wide` and rows `high`, of which a thread makes N columns; of large
+ * images a block makes `rows`. */
 template <class T>
 void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, int spread,
-             int reach)
+             int reach, int rows)
 {
     constexpr int N = dwt_columns<T>, A = dwt_item<T>::vector;
     const dwt_2d_gpu& gpu = level.gpu;
@@ -42,19 +46,23 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
     t.row_items = (spread * across + reach + 2 * A + A - 1) / A * A;
     t.stage_bytes =
         t.stage_rows * (t.row_items * sizeof(T) + sizeof(int)) + 2 * sizeof(uint64_t);
-    /* Two blocks a processor; what the system takes of each is 1 KiB. */
-    const size_t memory =
-        std::min(gpu.block_memory, gpu.processor_memory / 2 - 1024);
-    const int most = std::max(1, (int)(memory / t.stage_bytes));
-    if (level.shape.rows) {
-        t.rows = level.shape.rows;
-    } else {
-        const int fit = (most * t.stage_rows / t.fan - t.halo) / t.step;
-        const int busy = (int)((long long)high * t.strips / (2 * gpu.processors));
-        t.rows = std::max(4, std::min(fit, busy));
+    /* What the system takes of each block is 1 KiB. */
+    const size_t quarter = gpu.processor_memory / 4 - 1024;
+    const size_t memory = std::min(gpu.block_memory, gpu.processor_memory / 3 - 1024);
+    const int most = std::max(1, std::min(32, (int)(memory / t.stage_bytes)));
+    t.rows = level.shape.rows, t.stages = level.shape.stages;
+    if (!t.rows) {
+        /* Where four blocks a processor can take all of it at once, they share it
+         * evenly; else blocks are short, as the last ones leave processors idle. */
+        const int at_once = 4 * gpu.processors / t.strips;
+        const int even = at_once ? (high + at_once - 1) / at_once : high;
+        t.rows = even <= dwt_long_rows ? std::max(even, 2) : rows;
+        if (!t.stages && even <= dwt_long_rows)
+            t.stages = std::max(1, std::min(4, (int)(quarter / t.stage_bytes)));
     }
     t.rows = std::max(1, std::min(t.rows, high));
-    t.stages = level.shape.stages ? level.shape.stages : most;
+    if (!t.stages)
+        t.stages = std::min(8, most);
     /* A thread of one warp for each. */
     t.stages = std::min({t.stages, t.stages_for(t.rows), 32});
 }
@@ -63,8 +71,8 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
  * they touch memory. */
 template <class... Parameters>
 enum cufilter_status dwt_2d_launch(const char* name, const dwt_tile_plan& t, int high,
-                                   cudaStream_t stream,
-                                   void (*kernel)(Parameters...), Parameters... parameters)
+                                   cudaStream_t stream, void (*kernel)(Parameters...),
+                                   Parameters... parameters)
 {
     cudaLaunchConfig_t config = {};
     cudaLaunchAttribute attribute = {};
@@ -96,7 +104,7 @@ enum cufilter_status dwt_forward_launch(const dwt_2d_level& l, cudaStream_t stre
     p.band_rows = (int)l.vertical->n_coefs, p.band_cols = (int)l.horizontal->n_coefs;
     p.start = (int)l.horizontal->start, p.mode = l.spec->mode;
     dwt_tile_plan t = {2, F - 2, 1, dwt_forward_source<T, F>::ROWS};
-    dwt_cut<T>(t, l, p.band_cols, p.band_rows, 2, F - 2);
+    dwt_cut<T>(t, l, p.band_cols, p.band_rows, 2, F - 2, F <= 8 ? 16 : F <= 12 ? 32 : 64);
     p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
     return dwt_2d_launch("the wavelet transform of an image", t, p.band_rows, stream,
                          dwt_forward_kernel<T, F>, p);
@@ -118,7 +126,10 @@ enum cufilter_status dwt_inverse_launch(const dwt_2d_level& l, cudaStream_t stre
     p.pair_start = (int)l.horizontal->pair_start;
     p.row_pairs = (int)l.vertical->n_pairs;
     dwt_tile_plan t = {1, F / 2 - 1, 4, dwt_inverse_source<T, F, SKIP>::ROWS};
-    dwt_cut<T>(t, l, (p.cols + 1) / 2, p.row_pairs, 1, F / 2 - 1 + SKIP);
+    dwt_cut<T>(t, l, (p.cols + 1) / 2, p.row_pairs, 1, F / 2 - 1 + SKIP,
+               F <= 8    ? 22
+               : F <= 12 ? 32
+                         : 64);
     p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
     p.keep = l.intermediate;
     return dwt_2d_launch("the inverse wavelet transform of an image", t, p.row_pairs,
@@ -132,13 +143,13 @@ enum cufilter_status dwt_allow_memory(Kernel kernel)
 {
     int device, most;
     CUFILTER_TRY_CUDA(cudaGetDevice(&device));
-    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
-        &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     CUFILTER_TRY_CUDA(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
-    CUFILTER_TRY_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                             cudaSharedmemCarveoutMaxShared));
+    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(kernel,
+                                           cudaFuncAttributePreferredSharedMemoryCarveout,
+                                           cudaSharedmemCarveoutMaxShared));
     return CUFILTER_OK;
 }
 
@@ -171,11 +182,8 @@ struct dwt_of_length {
 template <class T, int F = 2, class Call>
 enum cufilter_status dwt_with_length(size_t length, Call call)
 {
-#ifdef DWT_DEV
-    if constexpr (F == 2 || F == 8 || F == 20)
-#endif
-        if (length == F)
-            return call(dwt_of_length<T, F>());
+    if (length == F)
+        return call(dwt_of_length<T, F>());
     if constexpr (F < DWT_2D_MAX_TILE)
         return dwt_with_length<T, F + 2>(length, call);
     return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
@@ -194,16 +202,14 @@ enum cufilter_status dwt_2d_prepare(const struct dwt_spec* spec)
 template <class T>
 enum cufilter_status dwt_2d_forward(const struct dwt_2d_level& level, cudaStream_t stream)
 {
-    return cufilter::dwt_with_length<T>(level.spec->filter_length, [&](auto f) {
-        return f.forward(level, stream);
-    });
+    return cufilter::dwt_with_length<T>(level.spec->filter_length,
+                                        [&](auto f) { return f.forward(level, stream); });
 }
 template <class T>
 enum cufilter_status dwt_2d_inverse(const struct dwt_2d_level& level, cudaStream_t stream)
 {
-    return cufilter::dwt_with_length<T>(level.spec->filter_length, [&](auto f) {
-        return f.inverse(level, stream);
-    });
+    return cufilter::dwt_with_length<T>(level.spec->filter_length,
+                                        [&](auto f) { return f.inverse(level, stream); });
 }
 
 #define DWT_2D_INSTANTIATE(T)                                                            \

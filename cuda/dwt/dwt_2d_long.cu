@@ -13,7 +13,8 @@
  * A thread makes R neighbouring outputs of both kinds: R pairs turn through its
  * registers, each step loads one and does 4 R multiplications. Along a row the pairs come
  * from shared memory, R of them followed by a gap, so that threads R apart do not meet in
- * a bank; from row to row they come from the cache, a warp reading neighbouring columns. */
+ * a bank; from row to row they come from the cache, a warp reading neighbouring columns.
+ */
 #include "dwt_2d.cuh"
 
 #include <algorithm>
@@ -80,9 +81,9 @@ struct dwt_long_args {
     const dwt_quad<typename dwt_item<T>::real>* taps;
     int half;
     dwt_long_axis axis;
-    int lines; /* rows, or columns, to be filtered */
-    const T* in[2][2];  /* of plane z; forward the second is not used */
-    T* out[2][2];       /* inverse the second is not used */
+    int lines;                           /* rows, or columns, to be filtered */
+    const T* in[2][2];                   /* of plane z; forward the second is not used */
+    T* out[2][2];                        /* inverse the second is not used */
     ptrdiff_t in_pitch[2], out_pitch[2]; /* of in[0][0], and of the others */
     int across; /* along a row: threads that share one, a power of two */
 };
@@ -109,8 +110,7 @@ __global__ void __launch_bounds__(dwt_long_threads)
     const int line = threadIdx.x / p.across, x = threadIdx.x % p.across;
     pair* const tile = (pair*)(taps + p.half) + (ptrdiff_t)line * row_pairs;
     const int chunks = (p.axis.n_out + row_outputs - 1) / row_outputs;
-    const int row =
-        blockIdx.x / chunks * (dwt_long_threads / p.across) + line;
+    const int row = blockIdx.x / chunks * (dwt_long_threads / p.across) + line;
     const int o0 = blockIdx.x % chunks * row_outputs;
 
     for (int i = threadIdx.x; i < p.half; i += dwt_long_threads)
@@ -228,17 +228,16 @@ __global__ void __launch_bounds__(32 * dwt_long_warps)
     if (column >= p.lines || o0 >= p.axis.n_out)
         return;
     const int first_pitch = plane ? 1 : 0;
-    const dwt_long_column<T, INVERSE> source = {
-        p,
-        p.in[plane][0] + column,
-        INVERSE ? p.in[plane][1] + column : nullptr,
-        p.in_pitch[INVERSE ? first_pitch : 0],
-        p.in_pitch[1],
-        p.axis.start + (INVERSE ? o0 : 2 * o0)};
+    const dwt_long_column<T, INVERSE> source = {p,
+                                                p.in[plane][0] + column,
+                                                INVERSE ? p.in[plane][1] + column
+                                                        : nullptr,
+                                                p.in_pitch[INVERSE ? first_pitch : 0],
+                                                p.in_pitch[1],
+                                                p.axis.start + (INVERSE ? o0 : 2 * o0)};
     dwt_long_sums<T> sums;
     if (source.inside(p.half + 2 * R))
-        sums.run(taps, p.half,
-                 [&](int k, T& u, T& v) { source.load_inside(k, u, v); });
+        sums.run(taps, p.half, [&](int k, T& u, T& v) { source.load_inside(k, u, v); });
     else
         sums.run(taps, p.half, [&](int k, T& u, T& v) { source.load(k, u, v); });
 
@@ -333,10 +332,13 @@ template <class T>
 dwt_long_axis dwt_long_axis_of(const struct dwt_axis* a, int mode, bool inverse)
 {
     if (inverse)
-        return {(int)a->n_coefs,    (int)a->n_pairs, (int)a->pair_start,
+        return {(int)a->n_coefs,
+                (int)a->n_pairs,
+                (int)a->pair_start,
                 mode == CUFILTER_DWT_PERIODIZATION ? CUFILTER_DWT_PERIODIC
                                                    : CUFILTER_DWT_ZERO,
-                (int)a->skip,       (int)a->n};
+                (int)a->skip,
+                (int)a->n};
     return {(int)a->n, (int)a->n_coefs, (int)a->start, mode, 0, 0};
 }
 
