@@ -199,12 +199,22 @@ class OneAxis(Arrays):
         self.assertEqual((a.shape, d.shape), ((0, 6), (0, 6)))
 
     def test_nan_stays_where_it_is(self):
-        """The same coefficients as pywt's feel one NaN."""
-        x = self.data(64)
-        x[20] = np.nan
-        for got, expected in zip(cufilter.wavedec(x, "db4", level=3),
-                                 pywt.wavedec(x, "db4", level=3)):
-            np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+        """The same coefficients as pywt's feel one NaN, wherever it is."""
+        for mode in MODES:
+            for at in (0, 1, 20, 62, 63):
+                x = self.data(64)
+                x[at] = np.nan
+                for got, expected in zip(cufilter.wavedec(x, "db4", mode, 3),
+                                         pywt.wavedec(x, "db4", mode, 3)):
+                    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected),
+                                                  f"{mode} {at}")
+                image = self.data((24, 20))
+                image[at % 24, at % 20] = np.nan
+                for got, expected in zip(cufilter.wavedec2(image, "db2", mode, 2),
+                                         pywt.wavedec2(image, "db2", mode, 2)):
+                    for g, e in zip(got, expected):
+                        np.testing.assert_array_equal(np.isnan(g), np.isnan(e),
+                                                      f"{mode} {at}")
 
     def test_threads(self):
         """Plans are shared; calls of several threads do not disturb each other."""
