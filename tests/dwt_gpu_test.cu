@@ -4,7 +4,7 @@
  * pitches and addresses, and signals of millions of samples; outputs are poisoned, and
  * what lies between rows must stay so. Exits with 77 where there is no GPU.
  *
- *     dwt_gpu_test [lengths | random | long | custom | host ...] */
+ *     dwt_gpu_test [lengths | random | long | custom | host | shrink ...] */
 #include <cufilter/cufilter.h>
 
 #include <algorithm>
@@ -307,6 +307,64 @@ void host_memory(std::mt19937& rng)
             }
 }
 
+/* Thresholds on the device: what the CPU gives, in place, all bands but A. */
+template <typename R>
+void check_shrink(const test_case& c, int kind, double value, std::mt19937& rng)
+{
+    struct cufilter_dwt_config config = c.config;
+    cufilter_dwt *cpu, *gpu;
+    ++cases;
+    config.device = CUFILTER_DEVICE_CPU;
+    check_status(cufilter_dwt_create(&cpu, &config));
+    config.device = 0;
+    check_status(cufilter_dwt_create(&gpu, &config));
+    const auto k = (enum cufilter_dwt_threshold_kind)kind;
+    const size_t parts = config.type == CUFILTER_DWT_C64 ? 2 : 1;
+    const size_t coefs = cufilter_dwt_coef_count(gpu), pitch = coefs + c.coef_pitch;
+    std::vector<R> y = noise<R>(rng, ((config.rows - 1) * pitch + coefs) * parts);
+    if (coefs > 20)
+        y[(coefs - 3) * parts] = NAN;
+    device_bytes d;
+    d.reserve(y.size() * sizeof(R));
+    check_cuda(cudaMemcpy(d.p, y.data(), y.size() * sizeof(R), cudaMemcpyHostToDevice),
+               "cudaMemcpy");
+    check_cuda(cudaDeviceSynchronize(), "copying");
+    check_status(cufilter_dwt_shrink(cpu, k, value, y.data(), pitch));
+    check_status(cufilter_dwt_shrink(gpu, k, value, d.p, pitch));
+    if (value >= 0) {
+        check_status(cufilter_dwt_apply_threshold(cpu, k, value, y.data(), y.data(), 1));
+        check_status(cufilter_dwt_apply_threshold(gpu, k, value, d.p, d.p, 1));
+    }
+    check_status(cufilter_dwt_synchronize(gpu));
+    std::vector<R> z(y.size());
+    check_cuda(cudaMemcpy(z.data(), d.p, y.size() * sizeof(R), cudaMemcpyDeviceToHost),
+               "cudaMemcpy");
+    check_cuda(cudaFree(d.p), "cudaFree");
+    for (size_t i = 0; i < y.size(); ++i) /* NaN where NaN was */
+        if (std::isnan(y[i]) && std::isnan(z[i]))
+            y[i] = z[i] = 0;
+    const shape all = {1, y.size() / parts, y.size() / parts, parts};
+    compare(c, "thresholds", all, y, z);
+    cufilter_dwt_destroy(cpu);
+    cufilter_dwt_destroy(gpu);
+}
+
+void shrink(std::mt19937& rng)
+{
+    for (int type = 0; type < 3; ++type)
+        for (size_t n : {1, 30, 1000, 30001})
+            for (int kind = 0; kind < 3; ++kind)
+                for (double value : {0.3, 0.0, CUFILTER_DWT_UNIVERSAL}) {
+                    test_case c = make_case("db4", type, CUFILTER_DWT_SYMMETRIC,
+                                            n > 1000 ? 2 : 70, n, kind + 1);
+                    c.coef_pitch = (size_t)kind;
+                    if (type == CUFILTER_DWT_F64)
+                        check_shrink<double>(c, kind, value, rng);
+                    else
+                        check_shrink<float>(c, kind, value, rng);
+                }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -320,11 +378,8 @@ int main(int argc, char** argv)
     const struct {
         const char* name;
         void (*run)(std::mt19937&);
-    } suites[] = {{"lengths", lengths},
-                  {"random", random_shapes},
-                  {"long", long_signals},
-                  {"custom", custom},
-                  {"host", host_memory}};
+    } suites[] = {{"lengths", lengths}, {"random", random_shapes}, {"long", long_signals},
+                  {"custom", custom},   {"host", host_memory},     {"shrink", shrink}};
     for (const auto& suite : suites) {
         const auto named = [&](const char* a) { return !std::strcmp(a, suite.name); };
         if (argc > 1 && std::none_of(argv + 1, argv + argc, named))

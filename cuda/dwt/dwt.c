@@ -446,6 +446,8 @@ enum cufilter_status cufilter_dwt_shrink(const cufilter_dwt* dwt,
                              "%s: value must be UNIVERSAL (-1), or at least 0 and "
                              "finite, not %g",
                              where, value);
+    if (dwt->backend->shrink)
+        return dwt->backend->shrink(dwt->self, kind, value, coefs, coef_pitch);
     return dwt_shrink(&dwt->spec, kind, value, coefs, coef_pitch);
 }
 

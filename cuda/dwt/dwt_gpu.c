@@ -25,6 +25,7 @@ struct gpu {
     struct dwt_engine* engine;
     /* Copies of what is the host's: in device memory, and in pinned memory. */
     struct cufilter_gpu_buffer data, coefs, pinned_data, pinned_coefs;
+    struct cufilter_gpu_buffer thresholds;
 };
 
 enum reach {
@@ -67,6 +68,7 @@ static void gpu_destroy(void* self)
         cufilter_gpu_free_buffer(&g->coefs);
         cufilter_gpu_free_buffer(&g->pinned_data);
         cufilter_gpu_free_buffer(&g->pinned_coefs);
+        cufilter_gpu_free_buffer(&g->thresholds);
         cudaStreamDestroy(g->stream);
     }
     (void)cudaGetLastError();
@@ -280,6 +282,34 @@ static enum cufilter_status gpu_threshold(void* self,
     return status;
 }
 
+/* Coefficients in host memory are shrunk there: their way here and back takes longer. */
+static enum cufilter_status gpu_shrink(void* self, enum cufilter_dwt_threshold_kind kind,
+                                       double value, void* coefs, size_t coef_pitch)
+{
+    struct gpu* const g = self;
+    const struct dwt_spec* const s = g->spec;
+    const size_t item = dwt_item_bytes(s->type), rows = s->rank == 2 ? 1 : s->rows;
+    const size_t pitch = coef_pitch ? coef_pitch : s->n_coefs;
+    enum cufilter_memory memory;
+    void* device;
+    CUFILTER_TRY(cufilter_device_use(s->device));
+    CUFILTER_TRY(cufilter_memory_of(
+        s->device, coefs, ((rows - 1) * pitch + s->n_coefs) * item, &memory, &device));
+    if (memory != CUFILTER_MEMORY_DEVICE)
+        return dwt_shrink(s, kind, value, coefs, coef_pitch);
+    if ((int)kind < CUFILTER_DWT_SOFT || (int)kind > CUFILTER_DWT_GARROTE)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "cufilter_dwt_shrink: kind must be SOFT, HARD or GARROTE, "
+                             "not %d",
+                             (int)kind);
+    if (s->levels == 0)
+        return CUFILTER_OK;
+    CUFILTER_TRY(cufilter_gpu_grow_device("dwt_gpu", &g->thresholds,
+                                          rows * sizeof(double), "thresholds"));
+    return dwt_shrink_launch(s, kind, value, device, pitch, g->thresholds.device,
+                             g->stream);
+}
+
 static enum cufilter_status gpu_synchronize(void* self)
 {
     struct gpu* const g = self;
@@ -307,6 +337,7 @@ const struct dwt_backend dwt_backend_gpu = {
     .forward = gpu_forward,
     .inverse = gpu_inverse,
     .threshold = gpu_threshold,
+    .shrink = gpu_shrink,
     .synchronize = gpu_synchronize,
     .stream = gpu_stream,
     .describe = gpu_describe,

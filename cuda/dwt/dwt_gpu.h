@@ -49,6 +49,12 @@ enum cufilter_status dwt_threshold_launch(enum cufilter_dwt_threshold_kind kind,
                                           const void* in, void* out, size_t n,
                                           cudaStream_t stream);
 
+/* cufilter_dwt_shrink() of device memory; `thresholds` has room for one a row. */
+enum cufilter_status dwt_shrink_launch(const struct dwt_spec* spec,
+                                       enum cufilter_dwt_threshold_kind kind,
+                                       double value, void* coefs, size_t pitch,
+                                       double* thresholds, cudaStream_t stream);
+
 CUFILTER_EXTERN_C_END
 
 #endif

@@ -70,7 +70,9 @@ struct dwt_backend {
                                     void* coefs, size_t coef_pitch);
     enum cufilter_status (*inverse)(void* self, const void* coefs, size_t coef_pitch,
                                     void* data, size_t pitch);
-    /* These four may be NULL: nothing is queued, and items are the host's. */
+    /* These may be NULL: nothing is queued, and items are the host's. */
+    enum cufilter_status (*shrink)(void* self, enum cufilter_dwt_threshold_kind kind,
+                                   double value, void* coefs, size_t coef_pitch);
     enum cufilter_status (*threshold)(void* self, enum cufilter_dwt_threshold_kind kind,
                                       double value, const void* in, void* out, size_t n);
     enum cufilter_status (*synchronize)(void* self);

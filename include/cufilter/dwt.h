@@ -183,7 +183,8 @@ CUFILTER_C_API enum cufilter_status cufilter_dwt_noise(enum cufilter_dwt_type ty
  * samples, with the noise sigma of its own D of level 1 (Donoho and Johnstone 1994). */
 #define CUFILTER_DWT_UNIVERSAL (-1.0)
 
-/* Thresholds all bands but A of what forward() gave, in place. */
+/* Thresholds all bands but A of what forward() gave, in place; on the handle's GPU,
+ * queued on its stream, where they lie in that GPU's memory, else on the CPU. */
 CUFILTER_C_API enum cufilter_status
 cufilter_dwt_shrink(const cufilter_dwt* dwt, enum cufilter_dwt_threshold_kind kind,
                     double value, void* coefs, size_t coef_pitch);
