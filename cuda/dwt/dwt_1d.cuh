@@ -104,6 +104,14 @@ __device__ __forceinline__ void dwt_split(const dwt_run<T>& run, int* head, int*
     *body = (run.n - *head) / V * V;
 }
 
+/* By a whole warp. */
+__device__ __forceinline__ uint32_t dwt_warp_sum(uint32_t v)
+{
+    for (int by = 16; by; by /= 2)
+        v += __shfl_xor_sync(0xffffffffu, v, by);
+    return v;
+}
+
 /* One item without a register in between, which so many can be under way; older GPUs
  * wait.
  */
@@ -141,7 +149,7 @@ __device__ __forceinline__ void dwt_load(int n, bool congruent, uint64_t* barrie
                 dwt_split(run_of(i), &head, &body);
                 bytes += (uint32_t)(body * (int)sizeof(T));
             }
-            bytes = __reduce_add_sync(0xffffffffu, bytes);
+            bytes = dwt_warp_sum(bytes);
             if (tid == 0) {
                 bulk_init(barrier);
                 bulk_expect(barrier, bytes);

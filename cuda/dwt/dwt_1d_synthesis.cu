@@ -462,7 +462,7 @@ __device__ __forceinline__ void synthesise_inner(const dwt_pass& p,
                 (uint32_t)((head + p.inner[i].count + V - 1) / V * V * (int)sizeof(T));
             from -= head;
         }
-        const uint32_t all = __reduce_add_sync(0xffffffffu, bytes);
+        const uint32_t all = dwt_warp_sum(bytes);
         if (i == 0) {
             bulk_init(barrier);
             bulk_expect(barrier, all);
