@@ -79,18 +79,29 @@ static void deflate(root* c, size_t n, int r)
         c[k] += r * c[k - 1];
 }
 
+/* Whether p, the value at z, is nothing but rounding. */
+static bool is_zero(const root* c, size_t n, root z, root p)
+{
+    const long double distance = cabsl(z);
+    long double size = cabsl(c[0]);
+    for (size_t k = 1; k <= n; ++k)
+        size = size * distance + cabsl(c[k]);
+    return cabsl(p) <= 4 * LDBL_EPSILON * size;
+}
+
 static void aberth(const root* c, size_t n, root* z)
 {
     const long double turn = 2 * acosl(-1) / (long double)n;
     const long double radius = powl(cabsl(c[n] / c[0]), 1 / (long double)n);
+    bool moved = true;
     for (size_t i = 0; i < n; ++i)
         z[i] = radius * cexpl(I * (turn * (long double)i + 0.4L));
-    for (int round = 0; round < ITERATIONS; ++round) {
-        long double moved = 0;
+    for (int round = 0; round < ITERATIONS && moved; ++round) {
+        moved = false;
         for (size_t i = 0; i < n; ++i) {
             root slope, repulsion = 0;
             const root p = value(c, n, z[i], &slope);
-            if (p == 0)
+            if (is_zero(c, n, z[i], p))
                 continue;
             for (size_t j = 0; j < n; ++j)
                 if (z[j] != z[i])
@@ -99,10 +110,14 @@ static void aberth(const root* c, size_t n, root* z)
             if (!isfinite(creall(step)) || !isfinite(cimagl(step)))
                 continue;
             z[i] -= step;
-            moved = fmaxl(moved, cabsl(step) / (cabsl(z[i]) + LDBL_MIN));
+            moved = moved || cabsl(step) > 4 * LDBL_EPSILON * cabsl(z[i]);
         }
-        if (moved < 4 * LDBL_EPSILON)
-            break;
+    }
+    for (size_t i = 0; i < n; ++i) { /* within the rounding, still nearer */
+        root slope, other;
+        const root p = value(c, n, z[i], &slope), next = z[i] - p / slope;
+        if (cabsl(value(c, n, next, &other)) < cabsl(p))
+            z[i] = next;
     }
 }
 
