@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Clocks the cases: buffers rotate past the GPU's L2 or the CPU's caches, calls are
+ * repeated until a sample takes a few milliseconds, and the median of the samples counts.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "bench.h"
+
+#define GPU_BYTES ((size_t)1 << 30) /* of each buffer: some 17 times an L2 of 60 MB */
+#define CPU_BYTES ((size_t)1 << 26)
+#define SAMPLES 9
+#define SAMPLE_SECONDS 4e-3
+
+struct bench_pool {
+    int device;
+    struct bench_gpu* gpu;
+    void *in, *out;           /* device memory, GPU_BYTES */
+    void *host_in, *host_out; /* CPU_BYTES, pinned for a GPU */
+    bool pinned_in, pinned_out;
+    double roof;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void* a, const void* b)
+{
+    const double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+static void take_samples(struct bench_result* r, double* samples)
+{
+    qsort(samples, SAMPLES, sizeof *samples, ascending);
+    r->seconds = samples[SAMPLES / 2];
+    r->spread = (samples[SAMPLES * 3 / 4] - samples[SAMPLES / 4]) / r->seconds;
+}
+
+/* ------------------------------------------------------------------ pool */
+
+static enum cufilter_status measure_roof(struct bench_pool* p)
+{
+    double samples[SAMPLES];
+    struct bench_result r;
+    for (int i = -1; i < SAMPLES; ++i) {
+        double seconds;
+        BENCH_TRY(bench_gpu_start(p->gpu, NULL));
+        BENCH_TRY(bench_gpu_copy(p->gpu, p->in, p->out, GPU_BYTES));
+        BENCH_TRY(bench_gpu_stop(p->gpu, NULL, &seconds));
+        if (i >= 0)
+            samples[i] = seconds;
+    }
+    take_samples(&r, samples);
+    p->roof = 2.0 * (double)GPU_BYTES / r.seconds;
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status make_gpu_memory(struct bench_pool* p)
+{
+    BENCH_TRY(bench_gpu_open(&p->gpu, p->device));
+    BENCH_TRY(bench_gpu_alloc(p->gpu, &p->in, GPU_BYTES));
+    BENCH_TRY(bench_gpu_alloc(p->gpu, &p->out, GPU_BYTES));
+    BENCH_TRY(bench_gpu_fill(p->gpu, p->in, GPU_BYTES));
+    BENCH_TRY(measure_roof(p));
+    p->pinned_in =
+        cufilter_buffer_register(p->device, p->host_in, CPU_BYTES) == CUFILTER_OK;
+    p->pinned_out =
+        cufilter_buffer_register(p->device, p->host_out, CPU_BYTES) == CUFILTER_OK;
+    if (!p->pinned_in || !p->pinned_out)
+        fprintf(stderr, "cufilter-bench: host memory is not pinned: %s\n",
+                cufilter_last_error());
+    return CUFILTER_OK;
+}
+
+enum cufilter_status bench_pool_make(struct bench_pool** pool, int device)
+{
+    struct bench_pool* p = calloc(1, sizeof *p);
+    *pool = p;
+    if (!p)
+        return CUFILTER_ERR_NO_MEMORY;
+    p->device = device;
+    p->host_in = aligned_alloc(4096, CPU_BYTES);
+    p->host_out = aligned_alloc(4096, CPU_BYTES);
+    if (!p->host_in || !p->host_out)
+        return CUFILTER_ERR_NO_MEMORY;
+    uint32_t h = 1;
+    for (size_t i = 0; i < CPU_BYTES / sizeof(float); ++i) {
+        h = h * 1664525u + 1013904223u;
+        ((float*)p->host_in)[i] = (float)(int32_t)h * 0x1p-31f;
+    }
+    memset(p->host_out, 0, CPU_BYTES); /* its pages are there before the clock runs */
+    return device == CUFILTER_DEVICE_CPU ? CUFILTER_OK : make_gpu_memory(p);
+}
+
+void bench_pool_free(struct bench_pool* p)
+{
+    if (!p)
+        return;
+    if (p->pinned_in)
+        cufilter_buffer_unregister(p->device, p->host_in);
+    if (p->pinned_out)
+        cufilter_buffer_unregister(p->device, p->host_out);
+    if (p->gpu) {
+        bench_gpu_free(p->gpu, p->in);
+        bench_gpu_free(p->gpu, p->out);
+    }
+    bench_gpu_close(p->gpu);
+    free(p->host_in);
+    free(p->host_out);
+    free(p);
+}
+
+double bench_pool_roof(const struct bench_pool* pool)
+{
+    return pool->roof;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+/* The items of a long call: input and output fit `bytes` each. */
+static size_t long_call(const struct bench_case* t, size_t bytes)
+{
+    const double grow =
+        t->core == BENCH_PFB ? (double)t->channels / (double)t->decimation : 1.0;
+    size_t items = (size_t)((double)(bytes / (t->complex_data ? 8 : 4)) / grow);
+    return t->core == BENCH_DWT ? items - items / 64
+                                : items; /* coefficients: a few more */
+}
+
+/* Call number `i` of `count` calls that fit a buffer. */
+static size_t place(size_t i, size_t bytes, size_t all)
+{
+    const size_t count = all / bytes;
+    return count ? i % count * bytes : 0;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 4095) / 4096 * 4096;
+}
+
+enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_case* test,
+                                  struct bench_result* result)
+{
+    struct bench_subject s;
+    double samples[SAMPLES];
+    size_t calls = 1, at = 0;
+    enum cufilter_status status =
+        bench_subject_make(&s, test, pool->device, long_call(test, GPU_BYTES));
+    const size_t in = round_up(s.in_bytes), out = round_up(s.out_bytes);
+    for (int i = -2; i < SAMPLES && status == CUFILTER_OK; ++i) {
+        double seconds = 0;
+        status = bench_gpu_start(pool->gpu, bench_subject_stream(&s));
+        for (size_t k = 0; k < calls && status == CUFILTER_OK; ++k, ++at)
+            status =
+                bench_subject_run(&s, (char*)pool->in + place(at, in, GPU_BYTES), s.items,
+                                  (char*)pool->out + place(at, out, GPU_BYTES));
+        if (status == CUFILTER_OK)
+            status = bench_gpu_stop(pool->gpu, bench_subject_stream(&s), &seconds);
+        if (i < 0 && seconds > 0 && seconds < SAMPLE_SECONDS)
+            calls = (size_t)(SAMPLE_SECONDS / seconds * (double)calls) + 1;
+        else if (i >= 0)
+            samples[i] = seconds / (double)calls;
+    }
+    if (status == CUFILTER_OK) {
+        take_samples(result, samples);
+        result->test = test;
+        result->mode = "device";
+        result->items = s.items;
+        result->fraction =
+            (double)(s.in_bytes + s.out_bytes) / pool->roof / result->seconds;
+        bench_subject_describe(&s, result->method, sizeof result->method);
+    }
+    bench_subject_free(&s);
+    return status;
+}
+
+enum cufilter_status bench_host(struct bench_pool* pool, const struct bench_case* test,
+                                size_t items, struct bench_result* result)
+{
+    struct bench_subject s;
+    double samples[SAMPLES];
+    const bool cpu = pool->device == CUFILTER_DEVICE_CPU;
+    size_t calls = 1, at = 0;
+    enum cufilter_status status = bench_subject_make(
+        &s, test, pool->device,
+        items ? items : long_call(test, cpu ? CPU_BYTES / 8 : CPU_BYTES));
+    const size_t in = round_up(s.in_bytes), out = round_up(s.out_bytes);
+    if (status == CUFILTER_OK && (in > CPU_BYTES || out > CPU_BYTES || s.items == 0))
+        status = CUFILTER_ERR_UNSUPPORTED; /* a fixed size that does not fit */
+    for (int i = -2; i < SAMPLES && status == CUFILTER_OK; ++i) {
+        const double start = now();
+        for (size_t k = 0; k < calls && status == CUFILTER_OK; ++k, ++at)
+            status = bench_subject_run(
+                &s, (char*)pool->host_in + place(at, in, CPU_BYTES), s.items,
+                (char*)pool->host_out + place(at, out, CPU_BYTES));
+        const double seconds = now() - start;
+        if (i < 0 && seconds < SAMPLE_SECONDS)
+            calls = (size_t)(SAMPLE_SECONDS / seconds * (double)calls) + 1;
+        else if (i >= 0)
+            samples[i] = seconds / (double)calls;
+    }
+    if (status == CUFILTER_OK) {
+        take_samples(result, samples);
+        result->test = test;
+        result->mode = cpu ? "cpu" : items ? "latency" : "pinned";
+        result->items = s.items;
+        result->fraction = 0;
+        bench_subject_describe(&s, result->method, sizeof result->method);
+    }
+    bench_subject_free(&s);
+    return status;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Results of cufilter-bench: an aligned table, JSON with one result a line, and the
+ * comparison with such a file. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "bench.h"
+
+#define LINE_BYTES 1024
+
+static double rate(const struct bench_result* r)
+{
+    return (double)r->items / r->seconds;
+}
+
+static bool is_check(const struct bench_result* r)
+{
+    return !strcmp(r->mode, "check");
+}
+
+void bench_print_head(const char* device, double roof)
+{
+    printf("%s", device);
+    if (roof > 0)
+        printf(": copies %.0f GB/s, read and written; the roof is %.1f GS/s complex, "
+               "%.1f GS/s float",
+               roof * 1e-9, roof / 16e9, roof / 8e9);
+    printf("\n%-22s %-8s %10s %11s %12s %7s %5s %6s  %s\n", "case", "mode", "items",
+           "us a call", "MS/s", "spread", "roof", "bar", "method");
+}
+
+void bench_print(const struct bench_result* r)
+{
+    char fraction[16] = "", bar[16] = "";
+    if (is_check(r)) {
+        printf("%-22s %-8s %10zu  error %.1e  %s\n", r->test->name, r->mode, r->items,
+               r->error, r->method);
+        return;
+    }
+    if (r->fraction > 0)
+        snprintf(fraction, sizeof fraction, "%.3f", r->fraction);
+    if (r->fraction > 0 && r->test->bar > 0)
+        snprintf(bar, sizeof bar, "%.2f%s", r->test->bar,
+                 r->fraction < r->test->bar ? " !" : "");
+    printf("%-22s %-8s %10zu %11.2f %12.1f %6.1f%% %5s %-6s  %s\n", r->test->name,
+           r->mode, r->items, r->seconds * 1e6, rate(r) * 1e-6, r->spread * 100.0,
+           fraction, bar, r->method);
+    fflush(stdout);
+}
+
+void bench_progress(size_t done, size_t all, const char* what)
+{
+    enum { WIDTH = 30 };
+    if (!isatty(STDERR_FILENO))
+        return;
+    const int filled = all ? (int)(done * WIDTH / all) : WIDTH;
+    fprintf(stderr, "\r[%.*s%*s] %zu/%zu %-24.24s\r", filled,
+            "##############################", WIDTH - filled, "", done, all, what);
+    if (done == all)
+        fprintf(stderr, "\r%-70s\r", "");
+}
+
+/* Names and methods hold no quotes or backslashes; a device's name might. */
+static void put_text(FILE* file, const char* text)
+{
+    for (; *text; ++text)
+        if (*text != '"' && *text != '\\' && (unsigned char)*text >= ' ')
+            fputc(*text, file);
+}
+
+bool bench_write_json(const char* path, const char* device, double roof,
+                      const struct bench_result* results, size_t n)
+{
+    FILE* file = fopen(path, "w");
+    if (!file)
+        return false;
+    fprintf(file, "{\"device\": \"");
+    put_text(file, device);
+    fprintf(file, "\", \"copy_bytes_per_second\": %.6g, \"results\": [\n", roof);
+    for (size_t i = 0; i < n; ++i) {
+        const struct bench_result* r = results + i;
+        fprintf(file, "{\"case\": \"%s\", \"mode\": \"%s\", \"items\": %zu, ",
+                r->test->name, r->mode, r->items);
+        if (is_check(r))
+            fprintf(file, "\"error\": %.6g, ", r->error);
+        else
+            fprintf(file,
+                    "\"items_per_second\": %.6g, \"seconds\": %.6g, \"spread\": %.4g, "
+                    "\"roof\": %.4g, \"bar\": %.4g, ",
+                    rate(r), r->seconds, r->spread, r->fraction, r->test->bar);
+        fprintf(file, "\"method\": \"");
+        put_text(file, r->method);
+        fprintf(file, "\"}%s\n", i + 1 < n ? "," : "");
+    }
+    fprintf(file, "]}\n");
+    return fclose(file) == 0;
+}
+
+static const struct bench_result* find(const struct bench_result* results, size_t n,
+                                       const char* name, const char* mode, size_t items)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (!strcmp(results[i].test->name, name) && !strcmp(results[i].mode, mode) &&
+            results[i].items == items)
+            return results + i;
+    return NULL;
+}
+
+int bench_compare(const char* path, const struct bench_result* results, size_t n,
+                  double threshold)
+{
+    char line[LINE_BYTES], name[64], mode[16];
+    int slower = 0, seen = 0;
+    FILE* file = fopen(path, "r");
+    if (!file)
+        return -1;
+    while (fgets(line, sizeof line, file)) {
+        size_t items;
+        double before;
+        if (sscanf(line,
+                   "{\"case\": \"%63[^\"]\", \"mode\": \"%15[^\"]\", \"items\": %zu, "
+                   "\"items_per_second\": %lf",
+                   name, mode, &items, &before) != 4)
+            continue;
+        const struct bench_result* r = find(results, n, name, mode, items);
+        if (!r)
+            continue;
+        ++seen;
+        if (rate(r) < before * (1.0 - threshold)) {
+            printf("slower: %s, %s, %zu items: %.1f MS/s, was %.1f (%.0f %%)\n", name,
+                   mode, items, rate(r) * 1e-6, before * 1e-6,
+                   100.0 * (rate(r) / before - 1.0));
+            ++slower;
+        }
+    }
+    fclose(file);
+    printf("%d results compared with %s, %d slower by more than %.0f %%\n", seen, path,
+           slower, threshold * 100.0);
+    return seen ? slower : -1;
+}
