@@ -80,7 +80,10 @@ enum cufilter_status bench_subject_wait(struct bench_subject* s);
 void* bench_subject_stream(struct bench_subject* s);
 void bench_subject_describe(struct bench_subject* s, char* text, size_t size);
 
-/* Relative rms error against float64 of ragged calls on random input; < 0 on failure. */
+#define BENCH_CHECK_ITEMS ((size_t)100003) /* no multiple of anything in use */
+
+/* Relative rms error against float64 of ragged calls on BENCH_CHECK_ITEMS random items;
+ * < 0 on failure. */
 double bench_subject_error(const struct bench_case* test, int device);
 
 /* ------------------------------------------------------------------ GPU */

@@ -5,24 +5,24 @@
 
 #define FIR(name_, from_, complex_data_, complex_taps_, taps_, decimation_, bar_)        \
     {                                                                                    \
-        .core = BENCH_FIR, .name = name, .from = from, .complex_data = complex_data_,    \
+        .core = BENCH_FIR, .name = name_, .from = from_, .complex_data = complex_data_,  \
         .complex_taps = complex_taps_, .taps = taps_, .decimation = decimation_,         \
         .bar = bar_                                                                      \
     }
 #define PFB(name_, from_, channels_, decimation_, taps_, channel_major_, bar_)           \
     {                                                                                    \
-        .core = BENCH_PFB, .name = name, .from = from, .complex_data = true,             \
+        .core = BENCH_PFB, .name = name_, .from = from_, .complex_data = true,           \
         .channels = channels_, .decimation = decimation_, .taps = taps_,                 \
         .channel_major = channel_major_, .bar = bar_                                     \
     }
 #define IIR(name_, from_, complex_data_, order_, radius_, channels_, bar_)               \
     {                                                                                    \
-        .core = BENCH_IIR, .name = name, .from = from, .complex_data = complex_data_,    \
+        .core = BENCH_IIR, .name = name_, .from = from_, .complex_data = complex_data_,  \
         .order = order_, .radius = radius_, .channels = channels_, .bar = bar_           \
     }
 #define DWT(name_, from_, wavelet_, mode_, rows_, cols_, levels_, inverse_, bar_)        \
     {                                                                                    \
-        .core = BENCH_DWT, .name = name, .from = from, .wavelet = wavelet_,              \
+        .core = BENCH_DWT, .name = name_, .from = from_, .wavelet = wavelet_,            \
         .mode = CUFILTER_DWT_##mode_, .rows = rows_, .cols = cols_, .levels = levels_,   \
         .inverse = inverse_, .bar = bar_                                                 \
     }

@@ -36,6 +36,7 @@ void bench_print(const struct bench_result* r)
     if (is_check(r)) {
         printf("%-22s %-8s %10zu  error %.1e  %s\n", r->test->name, r->mode, r->items,
                r->error, r->method);
+        fflush(stdout);
         return;
     }
     if (r->fraction > 0)

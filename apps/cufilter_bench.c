@@ -139,7 +139,7 @@ static void keep(struct run* run, enum cufilter_status status,
 static void check_case(struct run* run, const struct bench_case* test, int device)
 {
     struct bench_result* r = &run->results[run->n++];
-    *r = (struct bench_result){.test = test, .mode = "check"};
+    *r = (struct bench_result){.test = test, .mode = "check", .items = BENCH_CHECK_ITEMS};
     r->error = bench_subject_error(test, device);
     bench_progress(++run->done, run->all, test->name);
     if (r->error < 0)
