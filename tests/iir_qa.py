@@ -32,5 +32,13 @@ def make_tags(offsets):
             for offset in offsets]
 
 
+LATE = 40  # items, at most, after which a change of coefficients shows
+
+
+def candidates(moment):
+    """Where the change may have been whose first difference is seen at `moment`."""
+    return range(max(moment - LATE, 1), moment + 1)
+
+
 def post(block, message):
     block.to_basic_block()._post(pmt.intern("cmd"), message)
