@@ -142,98 +142,7 @@ __device__ __forceinline__ void cluster_send(void* to, const void* from, uint32_
                  "r"(cluster_address(barrier, rank))
                  : "memory");
 }
-__device__ __forceinline__ void prefetch_bulk(const void* p, uint32_t bytes)
-{
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(p), "r"(bytes)
-                 : "memory");
-}
-__device__ __forceinline__ void copy_item(float2* to, const float2* from)
-{
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)),
-                 "l"(from)
-                 : "memory");
-}
-__device__ __forceinline__ void copy_commit()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/* Until all but the newest N groups of this thread are there. */
-template <int N>
-__device__ __forceinline__ void copy_wait()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
-}
-
 /* ------------------------------------------------------------------ parts of a step */
-
-/* Asks for the rows of the frames from m on, each block of the cluster for a part. By one
- * thread. */
-template <class W>
-__device__ __forceinline__ void cluster_prefetch(const pfb_stream& s, int64_t m,
-                                                 int64_t end)
-{
-    constexpr int64_t PART = W::STEP * W::R / W::C;
-    if (s.ready || m >= end)
-        return;
-    int64_t from = s.first + (m - 1) * W::R + 1 + cluster_rank() * PART;
-    const int64_t to = min(from + PART, s.n_items);
-    from = max(from, (int64_t)0);
-    from += (uintptr_t)(s.x + from) >> 3 & 1;
-    if (to - from >= 2)
-        prefetch_bulk(s.x + from, (uint32_t)((to - from) / 2 * 16));
-}
-
-/* Requests this thread's items of frame m into its slot of the stage, one group a frame;
- * r0 is the thread's branch. */
-template <class W>
-__device__ __forceinline__ void cluster_load(const pfb_stream& s, int64_t m, int64_t end,
-                                             int r0, float2* slot)
-{
-    const int64_t newest = s.first + m * W::R;
-    if (m < end) {
-        if (!s.ready && newest - W::R + 1 >= 0 && newest < s.n_items) {
-            const float2* const x = s.x + newest - r0;
-#pragma unroll
-            for (int c = 0; c < W::COLUMNS; ++c)
-                copy_item(slot + c * W::THREADS, x - c * (W::K / 4));
-        } else {
-            pfb_await(s, newest - W::R + 1, newest + 1);
-#pragma unroll
-            for (int c = 0; c < W::COLUMNS; ++c)
-                slot[c * W::THREADS] = pfb_fetch(s, newest - r0 - c * (W::K / 4));
-        }
-    }
-    copy_commit();
-}
-
-/* Filters the frames m0 .. m0 + 7 into the buffer, requests those AHEAD on, and appends.
- */
-template <class W>
-__device__ __forceinline__ void
-cluster_filter(const pfb_stream& s, walk_filter<W>& filter, const float2 (&turns)[3],
-               int64_t m0, int64_t end, int r0, float2* stage, float2* buffer)
-{
-#pragma unroll
-    for (int f = 0; f < W::STEP; ++f) {
-        float2 x[W::COLUMNS], u[4];
-        float2* const slot = stage + f % W::AHEAD * W::COLUMNS * W::THREADS + threadIdx.x;
-        copy_wait<W::AHEAD - 1>();
-#pragma unroll
-        for (int c = 0; c < W::COLUMNS; ++c)
-            x[c] = slot[c * W::THREADS];
-        if (s.append && m0 + f < end)
-#pragma unroll
-            for (int c = 0; c < W::COLUMNS; ++c) {
-                const int64_t n = s.first + (m0 + f) * W::R - r0 - c * (W::K / 4);
-                if (n >= 0)
-                    pfb_keep(s, n, x[c]);
-            }
-        cluster_load<W>(s, m0 + f + W::AHEAD, end, r0, slot);
-        filter.push(x, u);
-        store_branches<W>(u, turns, W::OS == 2 && (f & 1) ? -1.0f : 1.0f,
-                          buffer + f * W::PITCH + threadIdx.x, W::SUB);
-    }
-}
 
 /* Radix A over i of the block's own branches, in place, as chunks. */
 template <class W>
@@ -416,7 +325,7 @@ __device__ __forceinline__ void cluster_open(const pfb_stream& s, const float4* 
 {
     const int tid = (int)threadIdx.x, rank = (int)cluster_rank();
     if (tid == 0) {
-        cluster_prefetch<W>(s, begin, end);
+        walk_prefetch<W>(s, begin, end, (int)cluster_rank(), W::C);
         for (int i = 0; i < 2; ++i) {
             cluster_init_barrier(memory.received + i, 1);
             cluster_init_barrier(memory.told + i, W::C - 1);
@@ -424,10 +333,7 @@ __device__ __forceinline__ void cluster_open(const pfb_stream& s, const float4* 
     }
     for (int i = tid; i < W::A / 2 * W::JL; i += W::THREADS)
         memory.twiddles[i] = __ldg(twiddles + i / W::JL * 32 + W::JL * rank + i % W::JL);
-#pragma unroll 1
-    for (int f = 0; f < W::AHEAD; ++f)
-        cluster_load<W>(s, begin + f, end, r0,
-                        memory.stage + f * W::COLUMNS * W::THREADS + tid);
+    walk_load_first<W>(s, begin, end, r0, memory.stage);
 }
 
 template <int C, int OS, walk_output OUT>
@@ -455,9 +361,9 @@ __global__ void __launch_bounds__(256, 1)
     int n = 0; /* of the step */
     for (int64_t m0 = begin; m0 < end; m0 += W::STEP, ++n) {
         if (tid == 0)
-            cluster_prefetch<W>(s, m0 + W::STEP, end);
-        cluster_filter<W>(s, filter, turns, m0, end, r0, memory.stage,
-                          memory.buffer(W::own(n)));
+            walk_prefetch<W>(s, m0 + W::STEP, end, (int)cluster_rank(), W::C);
+        walk_filter_step<W>(s, filter, turns, m0, end, r0, memory.stage,
+                            memory.buffer(W::own(n)) + tid);
         __syncthreads();
         cluster_first_pass<W>(memory.buffer(W::own(n)), memory.twiddles);
         if (OUT == FRAMES ? n > 0 : n % 2)

@@ -8,6 +8,7 @@
 #ifndef CUFILTER_PFB_PFB_FUSED_FILTER_CUH
 #define CUFILTER_PFB_PFB_FUSED_FILTER_CUH
 
+#include "pfb_bulk.cuh"
 #include "pfb_fused.cuh"
 #include "pfb_fused_dft.cuh"
 
@@ -142,6 +143,145 @@ __device__ __forceinline__ void walk_turns(float2 (&turns)[3], const float2* tab
         turns[0] = make_float2(-turns[0].x, -turns[0].y);
         turns[2] = make_float2(-turns[2].x, -turns[2].y);
     }
+}
+
+/* ------------------------------------------------------------------ a thread's own loads
+ */
+
+__device__ __forceinline__ void prefetch_bulk(const void* p, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(p), "r"(bytes)
+                 : "memory");
+}
+__device__ __forceinline__ void copy_item(float2* to, const float2* from)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)),
+                 "l"(from)
+                 : "memory");
+}
+__device__ __forceinline__ void copy_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/* Until all but the newest N groups of this thread are there. */
+template <int N>
+__device__ __forceinline__ void copy_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+/* Asks for the rows of the STEP frames from m on to come into the L2: part `part` of
+ * `parts`. By one thread. */
+template <class W>
+__device__ __forceinline__ void walk_prefetch(const pfb_stream& s, int64_t m, int64_t end,
+                                              int part, int parts)
+{
+    const int64_t items = W::STEP * W::R / parts;
+    if (s.ready || m >= end)
+        return;
+    int64_t from = s.first + (m - 1) * W::R + 1 + part * items;
+    const int64_t to = min(from + items, s.n_items);
+    from = max(from, (int64_t)0);
+    from += (uintptr_t)(s.x + from) >> 3 & 1;
+    if (to - from >= 2)
+        prefetch_bulk(s.x + from, (uint32_t)((to - from) / 2 * 16));
+}
+
+/* Where a thread's items lie that come next. */
+template <class W>
+struct walk_source {
+    int64_t newest;  /* of the branch r0, in the first of them */
+    const float2* x; /* it */
+    int64_t frames;  /* how many may still be asked for */
+    bool plain;      /* whether STEP frames lie within the call */
+
+    __device__ __forceinline__ walk_source(const pfb_stream& s, int64_t m, int64_t end,
+                                           int r0)
+        : newest(s.first + m * W::R - r0),
+          x(s.x + newest),
+          frames(end - m),
+          plain(!s.ready && newest + r0 - W::R + 1 >= 0 &&
+                newest + r0 + (W::STEP - 1) * W::R < s.n_items && frames >= W::STEP)
+    {
+    }
+};
+
+/* Requests this thread's items of frame f into its slot of the stage, one group a frame.
+ */
+template <class W, bool PLAIN>
+__device__ __forceinline__ void walk_load(const pfb_stream& s, const walk_source<W>& from,
+                                          int f, float2* slot)
+{
+    if (PLAIN || from.plain) {
+#pragma unroll
+        for (int c = 0; c < W::COLUMNS; ++c)
+            copy_item(slot + c * W::THREADS, from.x + f * W::R - c * (W::K / 4));
+    } else if (f < from.frames) {
+        const int64_t n = from.newest + f * W::R;
+        pfb_await(s, n - W::R + 1, n + W::R);
+#pragma unroll 1
+        for (int c = 0; c < W::COLUMNS; ++c)
+            slot[c * W::THREADS] = pfb_fetch(s, n - c * (W::K / 4));
+    }
+    copy_commit();
+}
+
+/* Filters frame f of a step, requests the one AHEAD on, and appends. */
+template <class W, bool PLAIN>
+__device__ __forceinline__ void
+walk_filter_frame(const pfb_stream& s, walk_filter<W>& filter, const float2 (&turns)[3],
+                  const walk_source<W>& next, int f, float2* slot, float2* out)
+{
+    float2 x[W::COLUMNS], u[4];
+    copy_wait<W::AHEAD - 1>();
+#pragma unroll
+    for (int c = 0; c < W::COLUMNS; ++c)
+        x[c] = slot[c * W::THREADS];
+    if (!PLAIN && s.append && f < next.frames + W::AHEAD)
+#pragma unroll 1
+        for (int c = 0; c < W::COLUMNS; ++c) {
+            const int64_t n = next.newest + (f - W::AHEAD) * W::R - c * (W::K / 4);
+            if (n >= 0)
+                pfb_keep(s, n, slot[c * W::THREADS]);
+        }
+    walk_load<W, PLAIN>(s, next, f, slot);
+    filter.push(x, u);
+    store_branches<W>(u, turns, W::OS == 2 && (f & 1) ? -1.0f : 1.0f, out + f * W::PITCH,
+                      W::SUB);
+}
+
+/* Filters the frames m0 .. m0 + 7, requests those AHEAD on, and appends. The branches of
+ * a frame lie PITCH behind those of the one before, those of q SUB. */
+template <class W>
+__device__ __forceinline__ void
+walk_filter_step(const pfb_stream& s, walk_filter<W>& filter, const float2 (&turns)[3],
+                 int64_t m0, int64_t end, int r0, float2* stage, float2* out)
+{
+    const walk_source<W> next(s, m0 + W::AHEAD, end, r0);
+    const auto slot = [&](int f) {
+        return stage + f % W::AHEAD * W::COLUMNS * W::THREADS + threadIdx.x;
+    };
+    if (next.plain && !s.append) {
+#pragma unroll
+        for (int f = 0; f < W::STEP; ++f)
+            walk_filter_frame<W, true>(s, filter, turns, next, f, slot(f), out);
+    } else {
+#pragma unroll 1
+        for (int f = 0; f < W::STEP; ++f)
+            walk_filter_frame<W, false>(s, filter, turns, next, f, slot(f), out);
+    }
+}
+
+/* Requests the first frames. */
+template <class W>
+__device__ __forceinline__ void walk_load_first(const pfb_stream& s, int64_t begin,
+                                                int64_t end, int r0, float2* stage)
+{
+    const walk_source<W> from(s, begin, end, r0);
+#pragma unroll 1
+    for (int f = 0; f < W::AHEAD; ++f)
+        walk_load<W, false>(s, from, f,
+                            stage + f * W::COLUMNS * W::THREADS + threadIdx.x);
 }
 
 } // namespace cufilter
