@@ -2,7 +2,8 @@
 /* The fused channelizers: which of them serves a bank, and its tables.
  *
  * - Walking blocks (pfb_fused_walk.cuh): K = 256, 512, 1024, R = K or K/2, up to 16 taps
- * a branch.
+ * a branch; long calls of K = 1024 and R = K/2 on sm_90 by blocks with their warps split
+ * (pfb_fused_split.cuh).
  * - Walking clusters of blocks (pfb_fused_cluster.cuh): K = 2048 and 4096, the same
  * R, up to 12 taps a branch.
  * - Tiles (pfb_fused_tile.cuh): any other K that is a product of two factors up to 16,
@@ -59,6 +60,32 @@ bool has_clusters(const struct pfb_spec* spec)
         cudaSuccess)
         (void)cudaGetLastError();
     return yes != 0;
+}
+
+enum cufilter_status multiprocessors_of(int device, uint32_t* n)
+{
+    int count;
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+    *n = (uint32_t)count;
+    return CUFILTER_OK;
+}
+
+/* Split kernels are for one kind of GPU, and there only where they were built for it. */
+bool can_split(const struct pfb_spec* spec, size_t n_taps)
+{
+    bool yes = false;
+#ifdef CUFILTER_HAVE_SM90A
+    int major = 0, minor = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, spec->device) !=
+            cudaSuccess ||
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, spec->device) !=
+            cudaSuccess)
+        (void)cudaGetLastError();
+    yes = CUFILTER_BULK_COPIES && major == 9 && minor == 0;
+#endif
+    return yes && spec->n_channels == 1024 && spec->decimation == 512 &&
+           pfb_tap_rows(n_taps, 1024) <= SPLIT_TAP_ROWS;
 }
 
 bool can_walk(const struct pfb_spec* spec, size_t n_taps)
@@ -216,6 +243,12 @@ enum cufilter_status prepare_walk(pfb_fused* plan)
         CUFILTER_TRY((cluster_kernels<OS, FRAMES>::prepare(walk)));
         return cluster_kernels<OS, SELECTED>::prepare(walk);
     }
+#ifdef CUFILTER_HAVE_SM90A
+    if (walk.split_blocks) {
+        CUFILTER_TRY(split_kernels<FRAMES>::prepare());
+        CUFILTER_TRY(split_kernels<SELECTED>::prepare());
+    }
+#endif
     CUFILTER_TRY((walk_kernels<OS, FRAMES>::prepare(walk, device)));
     return walk_kernels<OS, SELECTED>::prepare(walk, device);
 }
@@ -229,6 +262,12 @@ enum cufilter_status launch_walk(const pfb_fused* plan, const pfb_stream& s,
     if (plan->way == pfb_fused::CLUSTERS)
         return frames ? cluster_kernels<OS, FRAMES>::launch(walk, s, stream)
                       : cluster_kernels<OS, SELECTED>::launch(walk, s, stream);
+#ifdef CUFILTER_HAVE_SM90A
+    /* Its loop is for calls that neither append nor wait. */
+    if (walk.split_blocks && !s.append && !s.ready)
+        return frames ? split_kernels<FRAMES>::launch(walk, s, stream)
+                      : split_kernels<SELECTED>::launch(walk, s, stream);
+#endif
     return frames ? walk_kernels<OS, FRAMES>::launch(walk, s, stream)
                   : walk_kernels<OS, SELECTED>::launch(walk, s, stream);
 }
@@ -270,6 +309,8 @@ enum cufilter_status make_tables(pfb_fused* plan, const struct pfb_design* desig
         plan->walk.K = (uint32_t)K;
         plan->walk.R = (uint32_t)spec->decimation;
         plan->walk.tap_rows = pfb_tap_rows(design->n_taps, K) <= 12 ? 12 : 16;
+        if (can_split(spec, design->n_taps))
+            CUFILTER_TRY(multiprocessors_of(spec->device, &plan->walk.split_blocks));
     } else if (!size_tile(plan->tile, spec, design->n_taps)) {
         return cufilter_fail(CUFILTER_ERR_INTERNAL,
                              "pfb_fused: %zu channels of %zu taps have no fused method",
@@ -331,7 +372,8 @@ int pfb_fused_describe(const struct pfb_fused* plan, char* text, size_t size)
         return snprintf(text, size, "fused, walking clusters of %u blocks",
                         plan->walk.K / 1024);
     if (plan->way == pfb_fused::WALK)
-        return snprintf(text, size, "fused, walking blocks");
+        return snprintf(text, size, "fused, walking blocks%s",
+                        plan->walk.split_blocks ? " and split ones" : "");
     return snprintf(text, size, "fused, tiles of %u frames, DFT %u x %u",
                     plan->tile.frames, plan->tile.A, plan->tile.B);
 }

@@ -59,12 +59,24 @@ struct walk_shape {
     uint32_t tap_rows;      /* 12 or 16 */
     uint32_t K, R;
     walk_grid grid[2];
+    uint32_t split_blocks; /* where long calls go to split blocks, else 0 */
 };
 
 constexpr size_t WALK_TAP_ROWS = 16; /* at most */
+constexpr size_t SPLIT_TAP_ROWS = 12;
 constexpr size_t CLUSTER_TAP_ROWS = 12;
 /* A device gives this much shared memory to a block, or it cannot walk. */
 constexpr size_t WALK_MEMORY = 226 * 1024;
+
+/* Blocks that walk with their warps split (pfb_fused_split.cuh), for shapes that walk. */
+template <walk_output OUT>
+struct split_kernels {
+    static enum cufilter_status prepare();
+    static enum cufilter_status launch(const walk_shape& shape, const pfb_stream& s,
+                                       cudaStream_t stream);
+};
+extern template struct split_kernels<FRAMES>;
+extern template struct split_kernels<SELECTED>;
 
 /* Clusters of blocks that walk (pfb_fused_cluster.cuh); grid.blocks counts clusters. */
 template <int OVERSAMPLING, walk_output OUT>

@@ -49,6 +49,7 @@ struct cluster {
     static constexpr int CHUNK = JL * LINE, PITCH = C * CHUNK + 2; /* float2 */
     static constexpr int BUFFER = STEP * PITCH;
     static constexpr bool TAPS_SHARED = false;
+    static constexpr int UNROLL = OS == 1 ? 2 : STEP; /* frames of the filter's loop */
 
     static constexpr size_t STAGE_AT = 0;
     static constexpr size_t TWIDDLES_AT = AHEAD * COLUMNS * THREADS * sizeof(float2);

@@ -262,7 +262,7 @@ walk_filter_step(const pfb_stream& s, walk_filter<W>& filter, const float2 (&tur
         return stage + f % W::AHEAD * W::COLUMNS * W::THREADS + threadIdx.x;
     };
     if (next.plain && !s.append) {
-#pragma unroll
+#pragma unroll W::UNROLL
         for (int f = 0; f < W::STEP; ++f)
             walk_filter_frame<W, true>(s, filter, turns, next, f, slot(f), out);
     } else {
