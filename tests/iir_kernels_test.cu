@@ -436,6 +436,8 @@ void test_orders(algorithm_kind kind)
         for (size_t n : lengths) {
             if (small && n > 20000)
                 continue;
+            if (n_sections > 8 && n_sections % 8 && n != 31 && n != 100003)
+                continue;
             test_case c = {"random sections",
                            random_cascade(n_sections, 0.95),
                            1,
@@ -572,16 +574,24 @@ __global__ void occupy(volatile int* stop, long long nanoseconds)
     } while (!*stop && now - begin < nanoseconds);
 }
 
-/* Each launch beside other work: blocks that come and go on every multiprocessor, and
- * long-lived ones that leave one block's room. One result is all there may be. */
+__global__ void count_differences(const float* a, const float* b, size_t n,
+                                  unsigned long long* count)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n && __float_as_uint(a[i]) != __float_as_uint(b[i]))
+        atomicAdd(count, 1ull);
+}
+
+/* Each launch beside other work: blocks that leave between half of the GPU and a few
+ * blocks' room. One result is all there may be. */
 void stress(algorithm_kind kind, int launches)
 {
     const size_t n = 3000001;
     const struct iir_sections sections = butterworth(4, 0.001);
-    const std::vector<float> x = noise(n);
     const std::vector<double> zero(2 * sections.n, 0.0);
-    on_device<float> in(n), out(n, poison), first(n), junk(1 << 22);
-    in.put(x);
+    on_device<float> in(n), out(n, poison), first(n);
+    on_device<unsigned long long> different(1);
+    in.put(noise(n));
     int* stop;
     check_cuda(cudaHostAlloc((void**)&stop, sizeof *stop, cudaHostAllocMapped), "stop");
     cudaStream_t busy;
@@ -593,8 +603,6 @@ void stress(algorithm_kind kind, int launches)
     cudaDeviceProp device;
     check_cuda(cudaGetDeviceProperties(&device, 0), "device");
     instance a(kind, sections, 1, n, zero);
-    std::vector<float> expected;
-    int different = 0;
     for (int i = 0; i < launches; ++i) {
         *stop = 0;
         /* From half of the GPU to all of it but a few blocks' room. */
@@ -603,24 +611,25 @@ void stress(algorithm_kind kind, int launches)
         check_cuda(cudaGetLastError(), "occupy");
         a.state0.put(zero);
         a.swapped = false;
-        check_cuda(cudaMemsetAsync(out.p, poison, n * sizeof(float), a.stream), "memset");
-        a.process(in.p, out.p, n);
+        float* const y = i == 0 ? first.p : out.p;
+        check_cuda(cudaMemsetAsync(y, poison, n * sizeof(float), a.stream), "memset");
+        a.process(in.p, y, n);
         if (i % 2 == 1)
             *stop = 1; /* frees the GPU while the launch is under way */
         a.wait();
         *stop = 1;
+        if (i > 0)
+            count_differences<<<(unsigned)(n / 256 + 1), 256, 0, a.stream>>>(
+                first.p, out.p, n, different.p);
         check_cuda(cudaStreamSynchronize(busy), "occupy");
-        const std::vector<float> y = out.get();
-        if (i == 0)
-            expected = y;
-        else
-            different += std::memcmp(y.data(), expected.data(), n * sizeof(float)) != 0;
+        check_cuda(cudaStreamSynchronize(a.stream), "compare");
     }
     check_cuda(cudaStreamDestroy(busy), "stream");
     cudaFreeHost(stop);
-    std::printf("%s: %d launches under a full GPU, %d differ from the first\n",
-                kind_names[kind], launches, different);
-    failures += different != 0;
+    const unsigned long long count = different.get()[0];
+    std::printf("%s: %d launches under a full GPU, %llu values differ from the first\n",
+                kind_names[kind], launches, count);
+    failures += count != 0;
 }
 
 } // namespace

@@ -221,7 +221,8 @@ void describe_tiles(const struct iir_lookback* l, const struct iir_launch* launc
     char* const base = (char*)launch->workspace;
     j->tiles = (int)tiles;
     j->groups = (int)(tiles / fan + 1);
-    j->supers = j->groups / fan + 1;
+    j->supers = j->groups / fan + 2;
+    j->all = j->tiles * l->strips;
     j->tickets = (unsigned long long*)base;
     j->tile_slots = (slot*)(base + header_bytes + 2 * state_bytes(l));
     j->group_slots = j->tile_slots + tiles * unit;

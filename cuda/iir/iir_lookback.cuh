@@ -157,47 +157,73 @@ __device__ __forceinline__ slot get(const slot* s)
     return {__longlong_as_double(value), tag};
 }
 
+/* States of `n` tiles or groups: of few sections all of an entry side by side, of many
+ * those of the same section, as lanes read neighbouring entries. */
+struct board {
+    slot* at;
+    ptrdiff_t n;
+
+    template <int N>
+    __device__ __forceinline__ slot* place(int entry, int state) const
+    {
+        return N <= 2 ? at + (ptrdiff_t)2 * N * entry + state : at + state * n + entry;
+    }
+};
+
 /* States of N sections in one column of the stream. */
 template <int N>
 struct chain {
-    slot* tiles;  /* [tiles][2 N] */
-    slot* groups; /* [groups][2 N] */
-    slot* starts; /* [groups][2 N]: at the start of each */
-    slot* supers; /* [supers][2 N]: at the start of each; the first is not used */
-    uint64_t tag; /* of this launch, even */
+    board tiles, groups;    /* t of each */
+    board starts;           /* state at the start of each group */
+    board supers;           /* of each super-group; the first is not used */
+    uint64_t tag;           /* of this launch, even */
     const double* state_in; /* `pitch` apart, [states_in]; those beyond are 0 */
     size_t pitch;
     int states_in;
 };
 
 template <int N>
-__device__ __forceinline__ void publish(slot* s, uint64_t tag, const states<N>& z)
+__device__ __forceinline__ void publish(const board& b, int entry, uint64_t tag,
+                                        const states<N>& z)
 {
     const int lane = threadIdx.x & 31;
 #pragma unroll
     for (int i = 0; i < 2 * N; ++i)
         if (lane == i)
-            put(s + i, z.v[i], tag);
+            put(b.place<N>(entry, i), z.v[i], tag);
 }
 
-/* Each lane that wants to waits for its own states. */
-template <int N>
-__device__ __forceinline__ states<N> await(const slot* s, bool wanted, uint64_t tag,
-                                           bool* reset)
+/* States first .. last - 1 of an entry; false where one is not there yet. */
+template <int N, int FIRST, int LAST>
+__device__ __forceinline__ bool fetch(const board& b, int entry, uint64_t tag,
+                                      states<N>& z, bool* reset)
 {
+    bool ready = true;
+#pragma unroll
+    for (int i = FIRST; i < LAST; ++i) {
+        const slot r = get(b.place<N>(entry, i));
+        z.v[i] = r.value;
+        ready = ready && (r.tag & ~(uint64_t)1) == tag;
+        *reset = *reset || (r.tag & 1);
+    }
+    return ready;
+}
+
+/* Each lane that wants to waits for its own entry: for the first states, then, as they
+ * come about together, for the rest. */
+template <int N>
+__device__ __forceinline__ states<N> await(const board& b, int entry, bool wanted,
+                                           uint64_t tag, bool* reset)
+{
+    constexpr int early = N <= 2 ? 2 * N : 1;
     states<N> z = no_states<N>();
     bool ready = !wanted, again = false;
     do {
         if (!ready) {
-            ready = true;
             again = false;
-#pragma unroll
-            for (int i = 0; i < 2 * N; ++i) {
-                const slot r = get(s + i);
-                z.v[i] = r.value;
-                ready = ready && (r.tag & ~(uint64_t)1) == tag;
-                again = again || (r.tag & 1);
-            }
+            ready = fetch<N, 0, early>(b, entry, tag, z, &again);
+            if (early < 2 * N && ready)
+                ready = fetch<N, early, 2 * N>(b, entry, tag, z, &again);
         }
     } while (!__all_sync(all_lanes, ready));
     *reset = again;
@@ -207,14 +233,13 @@ __device__ __forceinline__ states<N> await(const slot* s, bool wanted, uint64_t 
 /* The last `count` of the entries before `end`, the latest in lane 31, folded; `reset`
  * where one of them forgets what was before it. */
 template <int N>
-__device__ __forceinline__ states<N> fold_entries(const slot* entries, int end, int count,
+__device__ __forceinline__ states<N> fold_entries(const board& b, int end, int count,
                                                   uint64_t tag, const powers<N>* m,
                                                   bool* reset)
 {
     const int lane = threadIdx.x & 31;
     bool again;
-    states<N> z = await<N>(entries + (ptrdiff_t)2 * N * (end - 32 + lane),
-                           lane >= 32 - count, tag, &again);
+    states<N> z = await<N>(b, end - 32 + lane, lane >= 32 - count, tag, &again);
     const unsigned resets = __ballot_sync(all_lanes, again);
     if (resets && lane < 31 - __clz(resets))
         z = no_states<N>();
@@ -229,7 +254,7 @@ __device__ __forceinline__ bool publish_tile(const chain<N>& c, int g, states<N>
     const bool reset = !finite<N>(*own);
     if (reset)
         *own = no_states<N>();
-    publish<N>(c.tiles + (ptrdiff_t)2 * N * g, c.tag | reset, *own);
+    publish<N>(c.tiles, g, c.tag | reset, *own);
     return reset;
 }
 
@@ -258,7 +283,7 @@ look_at_tiles(const chain<N>& c, int g, const states<N>& own, bool own_reset,
         to->reset = reset;
     }
     if (j == fan - 1)
-        publish<N>(c.groups + (ptrdiff_t)2 * N * group, c.tag | (own_reset || reset),
+        publish<N>(c.groups, group, c.tag | (own_reset || reset),
                    own_reset ? own : add_power<N>(own, m_tile, 1, tiles));
 }
 
@@ -271,17 +296,16 @@ __device__ __forceinline__ void look_at_groups(const chain<N>& c, int g,
                                                found<N>* to)
 {
     const int group = g / fan, i = group % fan, super = group / fan;
-    slot* const at = c.starts + (ptrdiff_t)2 * N * group;
     bool reset;
     states<N> start = no_states<N>();
     if (g % fan != 0) {
-        start = await<N>(at, true, c.tag, &reset);
+        start = await<N>(c.starts, group, true, c.tag, &reset);
     } else {
         states<N> first = no_states<N>();
         start = fold_entries<N>(c.groups, group, i, c.tag, m_group, &reset);
         if (super != 0) {
             bool never;
-            first = await<N>(c.supers + (ptrdiff_t)2 * N * super, true, c.tag, &never);
+            first = await<N>(c.supers, super, true, c.tag, &never);
         } else {
 #pragma unroll
             for (int k = 0; k < 2 * N; ++k)
@@ -292,7 +316,7 @@ __device__ __forceinline__ void look_at_groups(const chain<N>& c, int g,
             start = add_power<N>(start, m_group, i, first);
         if (!finite<N>(start))
             start = no_states<N>();
-        publish<N>(at, c.tag, start);
+        publish<N>(c.starts, group, c.tag, start);
     }
     if ((threadIdx.x & 31) == 0)
         to->group = start;
@@ -319,20 +343,29 @@ publish_super(const chain<N>& c, int g, const states<N>& own, bool own_reset,
     states<N> end = own_reset ? own : add_power<N>(own, m_tile, 1, start);
     if (!finite<N>(end))
         end = no_states<N>();
-    publish<N>(c.supers + (ptrdiff_t)2 * N * ((g + 1) / (fan * fan)), c.tag, end);
+    publish<N>(c.supers, (g + 1) / (fan * fan), c.tag, end);
 }
 
-/* Tickets are given out in order, whatever the order in which blocks start. The last one
- * makes the counter ready for the next launch: the number of launches is in its upper
- * bits. */
+/* Tickets are given out in order, whatever the order in which blocks start: a block draws
+ * one and takes that tile. (Blocks that take several and draw ahead fall out of step, and
+ * wait for one another.) The last one makes the counter ready for the next launch: the
+ * number of launches is in its upper bits. */
 constexpr int ticket_bits = 24;
 __device__ __forceinline__ uint64_t draw_ticket(unsigned long long* counter)
 {
     const unsigned long long old = atomicAdd(counter, 1ull);
     const uint64_t mask = ((uint64_t)1 << ticket_bits) - 1;
     if ((old & mask) == gridDim.x - 1)
-        atomicExch(counter, (unsigned long long)((old | mask) + 1));
+        atomicExch(counter, (old | mask) + 1);
     return old;
+}
+__device__ __forceinline__ int number_of(uint64_t ticket)
+{
+    return (int)(ticket & (((uint64_t)1 << ticket_bits) - 1));
+}
+__device__ __forceinline__ uint64_t tag_of(uint64_t ticket)
+{
+    return ((ticket >> ticket_bits) + 1) << 1;
 }
 
 /* ---------------------------------------------------------------- tiles */

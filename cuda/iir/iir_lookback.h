@@ -19,11 +19,12 @@ struct job {
     double* state_out;
     unsigned long long* recoveries;
     unsigned long long* tickets;
-    slot* tile_slots;  /* [sections or 1][width][tiles][states] */
-    slot* group_slots; /* [..][width][groups][states] */
+    slot* tile_slots;  /* [lookbacks][width][states][tiles] */
+    slot* group_slots; /* [..][width][states][groups] */
     slot* start_slots; /* the same */
-    slot* super_slots; /* [..][width][supers + 1][states] */
+    slot* super_slots; /* [..][width][states][supers] */
     int groups, supers;
+    int all; /* tiles of all strips: blocks */
     const void* tables;
     int n_sections;
     uint32_t ticket;
@@ -31,13 +32,33 @@ struct job {
     uint32_t* blocks_done;
 };
 
-__device__ __forceinline__ uint64_t tag_of(uint64_t drawn)
+/* Lookback `which` of a column: of a section, of a group of them or of all. */
+template <int N>
+__device__ __forceinline__ chain<N> chain_of(const job& j, int which, size_t column,
+                                             uint64_t tag)
 {
-    return ((drawn >> ticket_bits) + 1) << 1;
+    const size_t at = (size_t)which * j.width + column;
+    chain<N> c;
+    c.tiles = {j.tile_slots + at * j.tiles * 2 * N, j.tiles};
+    c.groups = {j.group_slots + at * j.groups * 2 * N, j.groups};
+    c.starts = {j.start_slots + at * j.groups * 2 * N, j.groups};
+    c.supers = {j.super_slots + at * j.supers * 2 * N, j.supers};
+    c.tag = tag;
+    c.state_in = j.state_in + (size_t)which * 2 * N * j.width + column;
+    c.pitch = j.width;
+    c.states_in = min(2 * N, 2 * (j.n_sections - which * N));
+    return c;
 }
-__device__ __forceinline__ int tile_of(uint64_t drawn)
+
+/* Brings the tile that this block is likely to draw on its way to the L2; 128 threads, a
+ * line each. */
+template <int FLOATS>
+__device__ __forceinline__ void prefetch_tile(const job& j)
 {
-    return (int)(drawn & (((uint64_t)1 << ticket_bits) - 1));
+    static_assert(FLOATS == 128 * 32, "a line a thread");
+    const size_t at = (size_t)blockIdx.x * FLOATS + threadIdx.x * 32;
+    if (at < j.n * j.width)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(j.x + at));
 }
 
 template <class shape, int COLUMNS>

@@ -90,6 +90,21 @@ __device__ __forceinline__ double step(double x, states<N>& z, const constants<N
     return x;
 }
 
+/* The cascade over a lane's samples, in place, from its state. */
+template <int N>
+__device__ __forceinline__ void run(float* row, states<N> z, const constants<N>& k)
+{
+#pragma unroll
+    for (int i = 0; i < V; i += 4) {
+        float4 four = *(const float4*)(row + i);
+        four.x = (float)step<N>(four.x, z, k);
+        four.y = (float)step<N>(four.y, z, k);
+        four.z = (float)step<N>(four.z, z, k);
+        four.w = (float)step<N>(four.w, z, k);
+        *(float4*)(row + i) = four;
+    }
+}
+
 template <int N, int COLUMNS>
 struct shared_memory {
     alignas(16) float stage[tile_shape<V, warps, COLUMNS>::floats];
@@ -112,41 +127,16 @@ __device__ bool leave_states(const job& j, const constants<N>& c, size_t column,
     return good;
 }
 
-template <int N>
-__device__ __forceinline__ chain<N> chain_of(const job& j, size_t column, uint64_t tag)
-{
-    chain<N> c;
-    c.tiles = j.tile_slots + column * j.tiles * 2 * N;
-    c.groups = j.group_slots + column * j.groups * 2 * N;
-    c.starts = j.start_slots + column * j.groups * 2 * N;
-    c.supers = j.super_slots + column * (j.supers + 1) * 2 * N;
-    c.tag = tag;
-    c.state_in = j.state_in + column;
-    c.pitch = j.width;
-    c.states_in = 2 * N;
-    return c;
-}
-
+/* One tile, whose samples are in sm.stage. */
 template <int N, int COLUMNS>
-__global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
-    filter(const __grid_constant__ job j, const __grid_constant__ constants<N> k)
+__device__ __forceinline__ void take_tile(const job& j, const constants<N>& k,
+                                          shared_memory<N, COLUMNS>& sm, const place& p,
+                                          int tile, size_t first_column, uint64_t tag)
 {
     using shape = tile_shape<V, warps, COLUMNS>;
     constexpr int chunks = shape::chunks;
-    __shared__ shared_memory<N, COLUMNS> sm;
     const power_tables<N>* const m = (const power_tables<N>*)j.tables;
     const int lane = threadIdx.x & 31, warp = warp_of_block();
-    if (threadIdx.x == 0)
-        sm.ticket = draw_ticket(j.tickets);
-    __syncthreads();
-    const uint64_t tag = tag_of(sm.ticket);
-    const int ticket = tile_of(sm.ticket);
-    const int tile = COLUMNS <= 2 ? ticket : ticket / j.strips;
-    const size_t first_column = COLUMNS <= 2 ? 0 : (ticket - tile * j.strips) * COLUMNS;
-    const place p = place_of<shape, COLUMNS>(j, tile, first_column);
-    load_tile<shape, V>(sm.stage, p);
-    __syncthreads();
-
     const int chunk = warp % chunks, column = warp / chunks;
     const bool busy = COLUMNS <= 2 || column < p.columns;
     float* const row =
@@ -163,7 +153,7 @@ __global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
     if (lane == 31)
         sm.ends[warp] = end;
     __syncthreads();
-    const chain<N> c = chain_of<N>(j, first_column + (busy ? column : 0), tag);
+    const chain<N> c = chain_of<N>(j, 0, first_column + (busy ? column : 0), tag);
     const states<N>* const ends = sm.ends + column * chunks;
     states<N> own;
     bool tile_bad = false, end_bad = false;
@@ -186,18 +176,30 @@ __global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
         const int left = p.items - (chunk * 32 + lane) * V;
         if (tile == j.tiles - 1 && left >= 1 && left <= V)
             end_bad = !leave_states<N>(j, k, first_column + column, row, left, z);
-#pragma unroll
-        for (int i = 0; i < V; i += 4) {
-            float4 four = *(const float4*)(row + i);
-            four.x = (float)step<N>(four.x, z, k);
-            four.y = (float)step<N>(four.y, z, k);
-            four.z = (float)step<N>(four.z, z, k);
-            four.w = (float)step<N>(four.w, z, k);
-            *(float4*)(row + i) = four;
-        }
+        run<N>(row, z, k);
     }
     if (tile == j.tiles - 1 ? end_bad : lane == 0 && tile_bad)
         atomicAdd(j.recoveries, 1ull);
+}
+
+template <int N, int COLUMNS>
+__global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
+    filter(const __grid_constant__ job j, const __grid_constant__ constants<N> k)
+{
+    using shape = tile_shape<V, warps, COLUMNS>;
+    __shared__ shared_memory<N, COLUMNS> sm;
+    if (COLUMNS <= 2)
+        prefetch_tile<shape::items * COLUMNS>(j);
+    if (threadIdx.x == 0)
+        sm.ticket = draw_ticket(j.tickets);
+    __syncthreads();
+    const int number = number_of(sm.ticket);
+    const int tile = COLUMNS <= 2 ? number : number / j.strips;
+    const size_t first_column = COLUMNS <= 2 ? 0 : (number - tile * j.strips) * COLUMNS;
+    const place p = place_of<shape, COLUMNS>(j, tile, first_column);
+    load_tile<shape, V>(sm.stage, p);
+    __syncthreads();
+    take_tile<N, COLUMNS>(j, k, sm, p, tile, first_column, tag_of(sm.ticket));
     __syncthreads();
     store_tile<shape, V>(sm.stage, p);
     signal_done(j.flag, j.blocks_done, j.ticket);
@@ -237,14 +239,13 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 template <int N>
 cudaError_t launch(const job& j, const void* host, cudaStream_t stream)
 {
-    const unsigned blocks = (unsigned)j.strips * (unsigned)j.tiles;
     const constants<N>& k = *(const constants<N>*)host;
     if (j.columns == 1)
-        filter<N, 1><<<blocks, 32 * warps, 0, stream>>>(j, k);
+        filter<N, 1><<<j.all, 32 * warps, 0, stream>>>(j, k);
     else if (j.columns == 2)
-        filter<N, 2><<<blocks, 32 * warps, 0, stream>>>(j, k);
+        filter<N, 2><<<j.all, 32 * warps, 0, stream>>>(j, k);
     else
-        filter<N, 4><<<blocks, 32 * warps, 0, stream>>>(j, k);
+        filter<N, 4><<<j.all, 32 * warps, 0, stream>>>(j, k);
     return cudaGetLastError();
 }
 

@@ -146,22 +146,6 @@ __device__ bool leave_state(const job& j, const section_tables* t, int section,
     return !bad;
 }
 
-__device__ __forceinline__ chain<1> chain_of(const job& j, int section, size_t column,
-                                             uint64_t tag)
-{
-    const size_t at = (size_t)section * j.width + column;
-    chain<1> c;
-    c.tiles = j.tile_slots + at * j.tiles * 2;
-    c.groups = j.group_slots + at * j.groups * 2;
-    c.starts = j.start_slots + at * j.groups * 2;
-    c.supers = j.super_slots + at * (j.supers + 1) * 2;
-    c.tag = tag;
-    c.state_in = j.state_in + (size_t)2 * section * j.width + column;
-    c.pitch = j.width;
-    c.states_in = 2;
-    return c;
-}
-
 template <bool CYCLIC, int COLUMNS>
 __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ job j)
 {
@@ -173,7 +157,7 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
         sm.ticket = draw_ticket(j.tickets);
     __syncthreads();
     const uint64_t tag = tag_of(sm.ticket);
-    const int ticket = tile_of(sm.ticket);
+    const int ticket = number_of(sm.ticket);
     const int tile = COLUMNS <= 2 ? ticket : ticket / j.strips;
     const size_t first_column = COLUMNS <= 2 ? 0 : (ticket - tile * j.strips) * COLUMNS;
     const place p = place_of<shape, COLUMNS>(j, tile, first_column);
@@ -209,7 +193,8 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
         if (lane == 31)
             ends[chunk] = end;
         __syncthreads();
-        const chain<1> c = chain_of(j, section, first_column + (busy ? column : 0), tag);
+        const chain<1> c =
+            chain_of<1>(j, section, first_column + (busy ? column : 0), tag);
         states<1> own;
         bool own_reset = false;
         if (busy && chunk == 0) {
@@ -281,13 +266,12 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 template <bool CYCLIC>
 cudaError_t launch(const job& j, const void*, cudaStream_t stream)
 {
-    const unsigned blocks = (unsigned)j.strips * (unsigned)j.tiles;
     if (j.columns == 1)
-        filter<CYCLIC, 1><<<blocks, 32 * warps, 0, stream>>>(j);
+        filter<CYCLIC, 1><<<j.all, 32 * warps, 0, stream>>>(j);
     else if (j.columns == 2)
-        filter<CYCLIC, 2><<<blocks, 32 * warps, 0, stream>>>(j);
+        filter<CYCLIC, 2><<<j.all, 32 * warps, 0, stream>>>(j);
     else
-        filter<CYCLIC, 4><<<blocks, 32 * warps, 0, stream>>>(j);
+        filter<CYCLIC, 4><<<j.all, 32 * warps, 0, stream>>>(j);
     return cudaGetLastError();
 }
 

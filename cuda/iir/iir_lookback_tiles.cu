@@ -30,6 +30,7 @@ using cufilter::iir_walk;
 using cufilter::wait_copies;
 
 constexpr int warps = 4, most_groups = CUFILTER_IIR_MAX_SECTIONS / 8;
+constexpr int tile_floats = 16 * IIR_TILE_ROW; /* of a warp */
 
 /* Powers of a group's M over a warp's samples, a tile and a group of tiles. */
 template <int N>
@@ -47,23 +48,6 @@ struct shared_memory {
     double zero[parts * STATES];
     uint64_t ticket;
 };
-
-template <int STATES>
-__device__ __forceinline__ chain<STATES / 2> chain_of(const job& j, int group, int part,
-                                                      uint64_t tag)
-{
-    const ptrdiff_t at = (ptrdiff_t)group * j.width + part;
-    chain<STATES / 2> c;
-    c.tiles = j.tile_slots + at * j.tiles * STATES;
-    c.groups = j.group_slots + at * j.groups * STATES;
-    c.starts = j.start_slots + at * j.groups * STATES;
-    c.supers = j.super_slots + at * (j.supers + 1) * STATES;
-    c.tag = tag;
-    c.state_in = j.state_in + (size_t)group * STATES * j.width + part;
-    c.pitch = j.width;
-    c.states_in = min(STATES, 2 * j.n_sections - group * STATES);
-    return c;
-}
 
 /* The state that a row's rises `u` leave at the tile's end when it starts from zero. */
 template <class tile>
@@ -121,19 +105,19 @@ find_start(const job& j, shared_memory<STATES, COMPLEX, MANY>& sm, int group, in
     states<N> own;
     bool bad = false;
     if (warp < parts) {
-        const chain<N> c = chain_of<STATES>(j, group, warp, tag);
+        const chain<N> c = chain_of<N>(j, group, warp, tag);
         own = fold_warps<N, warps>(ends + warp, parts, warps, no_states<N>(), &m->warp);
         bad = publish_tile<N>(c, tile, &own);
         look_at_tiles<N>(c, tile, own, bad, &m->tile, &sm.before[warp]);
     } else if (warp < 2 * parts) {
-        look_at_groups<N>(chain_of<STATES>(j, group, warp - parts, tag), tile, &m->group,
+        look_at_groups<N>(chain_of<N>(j, group, warp - parts, tag), tile, &m->group,
                           &sm.before[warp - parts]);
     }
     __syncthreads();
     for (int part = 0; part < parts; ++part) {
         states<N> start = start_of<N>(sm.before[part], tile, &m->tile);
         if (part == warp)
-            publish_super<N>(chain_of<STATES>(j, group, part, tag), tile, own, bad, start,
+            publish_super<N>(chain_of<N>(j, group, part, tag), tile, own, bad, start,
                              &m->tile);
         start = fold_warps<N, warps>(ends + part, parts, warp, start, &m->warp);
 #pragma unroll
@@ -145,32 +129,19 @@ find_start(const job& j, shared_memory<STATES, COMPLEX, MANY>& sm, int group, in
     return bad;
 }
 
+/* A warp's part of a tile: `count` samples from `first` on. */
 template <int STATES, bool COMPLEX, bool MANY>
-__global__ void __launch_bounds__(32 * warps, MANY ? 3 : 4)
-    filter(const __grid_constant__ job j, const __grid_constant__ iir_stream s,
-           const group_powers<STATES / 2>* __restrict__ m)
+__device__ __forceinline__ void
+take_tile(const job& j, const iir_stream& s, shared_memory<STATES, COMPLEX, MANY>& sm,
+          const group_powers<STATES / 2>* __restrict__ m, int number, int64_t first,
+          int count, uint64_t tag)
 {
     using tile = iir_tile<STATES, COMPLEX>;
     constexpr int parts = tile::parts;
-    __shared__ shared_memory<STATES, COMPLEX, MANY> sm;
     const int lane = threadIdx.x & 31, warp = warp_of_block();
-    if (threadIdx.x == 0)
-        sm.ticket = draw_ticket(j.tickets);
-    if (threadIdx.x < parts * STATES)
-        sm.zero[threadIdx.x] = 0;
-    __syncthreads();
-    const uint64_t tag = tag_of(sm.ticket);
-    const int number = tile_of(sm.ticket);
-    const int64_t first = ((int64_t)number * warps + warp) * tile::items;
-    const int count = (int)max((int64_t)0, min((int64_t)tile::items, s.n - first));
     const bool ends_here = count > 0 && first + count == s.n;
     float* const x = sm.x[warp];
     double* const carry = sm.carry[warp];
-    if (count > 0)
-        tile::request(s, first, first + count, x);
-    commit_copies();
-    wait_copies<0>();
-    __syncwarp();
     typename std::conditional<MANY, typename tile::own_samples,
                               typename tile::shared_samples>::type source;
     bool good = count > 0, bad = false;
@@ -199,11 +170,11 @@ __global__ void __launch_bounds__(32 * warps, MANY ? 3 : 4)
     if constexpr (MANY)
         if (good)
             source.store(x);
+    const int rest = count % IIR_TILE_BLOCK;
     if (count > 0 && !good)
         iir_walk<STATES, COMPLEX>(s, first, count, carry, true);
-    else if (ends_here && count % IIR_TILE_BLOCK)
-        iir_walk<STATES, COMPLEX>(s, s.n - count % IIR_TILE_BLOCK, count % IIR_TILE_BLOCK,
-                                  carry, false);
+    else if (ends_here && rest)
+        iir_walk<STATES, COMPLEX>(s, s.n - rest, rest, carry, false);
     __syncwarp();
     if (good)
         tile::store(s, first, first, first + count, x);
@@ -215,6 +186,33 @@ __global__ void __launch_bounds__(32 * warps, MANY ? 3 : 4)
     }
     if (found && lane == 0)
         atomicAdd(j.recoveries, (unsigned long long)found);
+    __syncwarp();
+}
+
+template <int STATES, bool COMPLEX, bool MANY>
+__global__ void __launch_bounds__(32 * warps, MANY ? 3 : 4)
+    filter(const __grid_constant__ job j, const __grid_constant__ iir_stream s,
+           const group_powers<STATES / 2>* __restrict__ m)
+{
+    using tile = iir_tile<STATES, COMPLEX>;
+    __shared__ shared_memory<STATES, COMPLEX, MANY> sm;
+    const int warp = warp_of_block();
+    prefetch_tile<warps * tile_floats>(j);
+    if (threadIdx.x == 0)
+        sm.ticket = draw_ticket(j.tickets);
+    if (threadIdx.x < tile::parts * STATES)
+        sm.zero[threadIdx.x] = 0;
+    __syncthreads();
+    const int number = number_of(sm.ticket);
+    const int64_t first = ((int64_t)number * warps + warp) * tile::items;
+    const int count = (int)max((int64_t)0, min((int64_t)tile::items, s.n - first));
+    if (count > 0)
+        tile::request(s, first, first + count, sm.x[warp]);
+    commit_copies();
+    wait_copies<0>();
+    __syncwarp();
+    take_tile<STATES, COMPLEX, MANY>(j, s, sm, m, number, first, count,
+                                     tag_of(sm.ticket));
     signal_done(j.flag, j.blocks_done, j.ticket);
 }
 
@@ -265,10 +263,9 @@ void launch_as(const job& j, const iir_stream& s, const char* m, cudaStream_t st
 {
     const auto* const p = (const group_powers<STATES / 2>*)m;
     if (j.width == 2)
-        filter<STATES, true, MANY><<<(unsigned)j.tiles, 32 * warps, 0, stream>>>(j, s, p);
+        filter<STATES, true, MANY><<<j.all, 32 * warps, 0, stream>>>(j, s, p);
     else
-        filter<STATES, false, MANY>
-            <<<(unsigned)j.tiles, 32 * warps, 0, stream>>>(j, s, p);
+        filter<STATES, false, MANY><<<j.all, 32 * warps, 0, stream>>>(j, s, p);
 }
 
 cudaError_t launch(const job& j, const void*, cudaStream_t stream)
@@ -297,7 +294,6 @@ cudaError_t launch(const job& j, const void*, cudaStream_t stream)
 } // namespace
 
 /* A warp's 16 rows of 64 samples are 32 samples a lane. */
-const kernels tile_kernels = {warps, warps * 16 * IIR_TILE_ROW / (32 * warps),
-                              make_tables, launch};
+const kernels tile_kernels = {warps, tile_floats / 32, make_tables, launch};
 
 } // namespace iir_lookback_detail
