@@ -18,7 +18,11 @@ namespace {
 constexpr int V = 32, warps = 4;
 /* On a multiprocessor, for N = 1 .. 4: the more tiles are under way, the better the waits
  * are hidden. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 /* of 1024 threads */
+constexpr int least_blocks[] = {8, 8, 5, 4};
+#else
 constexpr int least_blocks[] = {12, 8, 5, 4};
+#endif
 
 /* In the launch's parameters: operands of arithmetic as they are. */
 template <int N>
