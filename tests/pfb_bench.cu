@@ -2,14 +2,15 @@
 /* How fast the GPU channelizer is, as a fraction of what memory allows, and from host
  * memory to host memory; each case is also checked against float64.
  *
- *     pfb_bench [--log2 N] [--taps PER_BRANCH] [--host | --device] [K ...]
+ *     pfb_bench [--log2 N] [--taps PER_BRANCH] [--host | --device] [K | K/R ...]
  *
  * --device: 2^N items (27) in device memory through cufilter_pfb_process(), all channels,
- * time-major and channel-major, at R = K and K/2. The roof is a one-shot copy, one float4
- * a thread, in the same run; a case moves 8 (1 + K/R) bytes an input item. Medians of 9
- * calls by CUDA events. The check: a call at an odd address after an odd number of items,
- * so that it has history and ragged ends; every item that should be written is, and 24
- * random ones, first and last frames among them, agree with a float64 sum.
+ * time-major and channel-major, at R = K and K/2 or as given. The roof is a one-shot
+ * copy, one float4 a thread, in the same run; a case moves 8 (1 + K/R) bytes an input
+ * item. Medians of 9 calls by CUDA events. The check: a call at an odd address after an
+ * odd number of items, so that it has history and ragged ends; every item that should be
+ * written is, and 24 random ones, first and last frames among them, agree with a float64
+ * sum.
  *
  * --host: 262144 items from pinned to pinned memory, medians of 60 calls. */
 #include <cufilter/cufilter.h>
@@ -22,6 +23,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -54,7 +56,7 @@ struct options {
     int log2 = 27;
     size_t taps = 12;
     bool host = true, device = true;
-    std::vector<size_t> channels;
+    std::vector<std::pair<size_t, size_t>> banks; /* K, R */
 };
 
 struct memory {
@@ -258,7 +260,7 @@ bool device_case(const bank_case& c, const memory& m)
 {
     const double error = check(c, m);
     cufilter_pfb* const bank = make_bank(c);
-    const size_t n = m.n / c.K * c.K;
+    const size_t n = m.n / c.R * c.R;
     const struct cufilter_pfb_frames f = frames_of(c, m.y, n / c.R);
     size_t count;
     const double t = seconds_of((cudaStream_t)cufilter_pfb_get_stream(bank), [&] {
@@ -315,6 +317,20 @@ bool host_case(const bank_case& c)
     return error <= ACCURACY;
 }
 
+/* "K" or "K/R". */
+void add_banks(options& o, const char* text)
+{
+    char* end;
+    const size_t K = strtoull(text, &end, 10);
+    if (*end == '/') {
+        o.banks.push_back({K, strtoull(end + 1, nullptr, 10)});
+        return;
+    }
+    o.banks.push_back({K, K});
+    if (K % 2 == 0)
+        o.banks.push_back({K, K / 2});
+}
+
 options parse(int argc, char** argv)
 {
     options o;
@@ -328,16 +344,22 @@ options parse(int argc, char** argv)
         else if (!strcmp(argv[i], "--taps") && i + 1 < argc)
             o.taps = strtoull(argv[++i], nullptr, 10);
         else
-            o.channels.push_back(strtoull(argv[i], nullptr, 10));
+            add_banks(o, argv[i]);
     }
-    if (o.channels.empty())
-        o.channels = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 3,
-                      5,  6,  7,  8,   10,  20,  40,   60,   72,   104};
-    const auto bad = [](size_t K) { return K < 2 || K > CUFILTER_PFB_MAX_CHANNELS; };
+    if (o.banks.empty())
+        for (const char* text :
+             {"16", "32",  "64",  "128", "256", "512",   "1024",  "2048",  "4096",
+              "3",  "5",   "6",   "7",   "8",   "10",    "20",    "40",    "60",
+              "72", "104", "3/2", "5/4", "7/6", "20/14", "36/25", "40/28", "72/50"})
+            add_banks(o, text);
+    const auto bad = [](const std::pair<size_t, size_t>& bank) {
+        return bank.first < 2 || bank.first > CUFILTER_PFB_MAX_CHANNELS ||
+               bank.second > bank.first || bank.first > 2 * bank.second;
+    };
     if (o.log2 < 20 || o.log2 > 30 || o.taps < 1 || o.taps > 64 ||
-        std::any_of(o.channels.begin(), o.channels.end(), bad)) {
+        std::any_of(o.banks.begin(), o.banks.end(), bad)) {
         fprintf(stderr, "usage: pfb_bench [--log2 20 .. 30] [--taps 1 .. 64] [--host | "
-                        "--device] [K ...]\n");
+                        "--device] [K | K/R ...]\n");
         exit(2);
     }
     return o;
@@ -365,12 +387,8 @@ int main(int argc, char** argv)
     const memory m = make_memory(o.log2);
     printf("copy %.0f GB/s: the roof is %.1f GS/s at R = K and %.1f at K/2\n",
            m.bandwidth * 1e-9, m.bandwidth / 16e9, m.bandwidth / 24e9);
-    for (const size_t K : o.channels)
-        for (const size_t R : {K, K / 2})
-            for (const bool by_frame : {true, false}) {
-                if (R != K && K % 2)
-                    continue;
-                good = device_case({K, R, by_frame, prototype(o.taps * K)}, m) && good;
-            }
+    for (const auto& [K, R] : o.banks)
+        for (const bool by_frame : {true, false})
+            good = device_case({K, R, by_frame, prototype(o.taps * K)}, m) && good;
     return good ? 0 : 1;
 }
