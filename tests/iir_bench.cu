@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Benchmark of the IIR's GPU kernels on data in device memory, without the transfers.
  *
- *     iir_bench [--only TEXT] [--samples LOG2]
+ *     iir_bench [--only TEXT] [--samples LOG2] [--quick]
  *
  * Prints the roof of this GPU, a copy of one float4 a thread over the same buffers, then
  * for each filter, length and kernel the median rate of input samples, its fraction of
  * the roof, and the largest error against float64 in places all over the stream, relative
- * to the largest output, with an initial state. Buffers rotate beyond the L2. Exits with
- * 1 where an error is beyond 1e-6, or 2e-5 for the filters marked hard. */
+ * to the largest output, with an initial state. TEXT picks filters by their name or
+ * kernels by theirs. Calls are timed in rows of 10 (50 short ones) back to back, on
+ * buffers that rotate beyond the L2. Exits with 1 where an error is beyond 1e-6, or 2e-5
+ * for the filters marked hard. */
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -17,6 +19,7 @@
 #include <string>
 #include <vector>
 #include "../cuda/iir/iir_gpu.h"
+#include "../cuda/iir/iir_tile.h"
 
 namespace {
 
@@ -113,7 +116,52 @@ filter resonator(double r, double theta, double bar)
 
 /* ---------------------------------------------------------------- bench */
 
-enum kernel { WARPS };
+/* One kernel for one filter. */
+struct runner {
+    struct iir_warps* warps = nullptr;
+    struct iir_columns* columns = nullptr;
+    struct iir_lookback* lookback = nullptr;
+    void* workspace = nullptr;
+    std::string name;
+
+    runner(const struct iir_sections& sections, int width, int64_t n, bool look_back)
+    {
+        struct iir_spec spec = {};
+        spec.width = (size_t)width;
+        char text[160];
+        if (look_back) {
+            check(iir_lookback_make(&lookback, &spec, &sections, IIR_LOOKBACK_AUTO));
+            const size_t bytes = iir_lookback_workspace(lookback, (size_t)n);
+            CHECK(cudaMalloc(&workspace, bytes));
+            CHECK(cudaMemset(workspace, 0, bytes));
+            iir_lookback_describe(lookback, text, sizeof text);
+        } else if (width <= 2) {
+            check(iir_warps_make(&warps, &spec, &sections));
+            iir_warps_describe(warps, text, sizeof text);
+        } else {
+            check(iir_columns_make(&columns, &spec, &sections));
+            iir_columns_describe(columns, text, sizeof text);
+        }
+        name = text;
+    }
+    ~runner()
+    {
+        iir_warps_free(warps);
+        iir_columns_free(columns);
+        iir_lookback_free(lookback);
+        cudaFree(workspace);
+    }
+    runner(const runner&) = delete;
+    runner& operator=(const runner&) = delete;
+
+    void launch(struct iir_launch& l)
+    {
+        l.workspace = workspace;
+        check(warps     ? iir_warps_launch(warps, &l)
+              : columns ? iir_columns_launch(columns, &l)
+                        : iir_lookback_launch(lookback, &l));
+    }
+};
 
 struct bench {
     int64_t floats = 0; /* of each buffer */
@@ -190,43 +238,39 @@ double relative_error(const bench& b, const filter& f, const float* x, const flo
     return worst / peak;
 }
 
-void time_filter(bench& b, const filter& f, int64_t n, int width)
+void time_filter(bench& b, const filter& f, int64_t n, int width, bool look_back = false)
 {
-    if (!std::strstr(f.name.c_str(), b.only))
+    runner r(f.sections, width, n, look_back);
+    if (n * width > b.floats ||
+        !(std::strstr(f.name.c_str(), b.only) || std::strstr(r.name.c_str(), b.only)))
         return;
-    const struct iir_spec spec = {(size_t)width, 0};
-    struct iir_warps* warps = nullptr;
-    check(iir_warps_make(&warps, &spec, &f.sections));
     struct iir_launch l = {};
     l.n = (size_t)n, l.width = (size_t)width;
     l.state_in = b.state_in, l.state_out = b.state_out, l.recoveries = b.recoveries;
     const int64_t places = std::max<int64_t>(1, b.floats / (n * width));
     auto launch = [&](int k) {
         l.x = b.x + k % places * n * width, l.y = b.y + k % places * n * width;
-        check(iir_warps_launch(warps, &l));
+        r.launch(l);
     };
-    const bool small = n * width < 1 << 23;
-    const double t = median_seconds(b, small ? 15 : 9, small ? 50 : 1, launch);
+    const double t = median_seconds(b, 9, n * width < 1 << 23 ? 50 : 10, launch);
     CHECK(cudaMemset(b.y, 0xff, (size_t)(n * width) * 4));
     launch(0);
-    const double error =
-        relative_error(b, f, l.x, l.y, n, width, iir_warps_warm_up(warps));
+    const size_t memory = iir_tile_memory(&f.sections, (size_t)1 << 20);
+    const double error = relative_error(b, f, l.x, l.y, n, width, memory);
     const double ideal = 8.0 * (double)(n * width) / b.roof;
-    char text[160];
-    iir_warps_describe(warps, text, sizeof text);
     std::printf("%-22s x%-4d 2^%-4.1f %7.1f GS/s %5.3f of the roof %8.2f us error "
                 "%.1e%s  %s\n",
                 f.name.c_str(), width, std::log2((double)n), (double)n / t * 1e-9,
-                ideal / t, t * 1e6, error, error <= f.bar ? "" : " TOO LARGE", text);
+                ideal / t, t * 1e6, error, error <= f.bar ? "" : " TOO LARGE",
+                r.name.c_str());
     std::fflush(stdout);
     b.failures += !(error <= f.bar);
-    iir_warps_free(warps);
 }
 
 void measure_roof(bench& b)
 {
     const int64_t n = b.floats / 4;
-    const double t = median_seconds(b, 15, 1, [&](int) {
+    const double t = median_seconds(b, 9, 10, [&](int) {
         copy<<<(unsigned)((n + 511) / 512), 512>>>((float4*)b.y, (const float4*)b.x, n);
     });
     CHECK(cudaGetLastError());
@@ -256,17 +300,58 @@ void setup(bench& b, int log2_samples)
     measure_roof(b);
 }
 
+void time_orders(bench& b, const std::vector<int>& sizes)
+{
+    for (int order : {2, 4, 8, 16})
+        for (int width : {1, 2})
+            for (int size : sizes)
+                time_filter(b, butterworth(order, 0.2, 1e-6),
+                            (int64_t)1 << (size - (width - 1)), width);
+}
+
+void time_all(bench& b)
+{
+    time_orders(b, {12, 14, 16, 18, 20, 22, 25, 27});
+    const int64_t n = (int64_t)1 << 25;
+    for (int order : {2, 4, 6, 8, 12, 16})
+        time_filter(b, butterworth(order, 0.05, 1e-6), n, 1);
+    for (const filter& f : {butterworth(32, 0.2, 2e-5), butterworth(64, 0.2, 2e-5),
+                            chebyshev(32, 0.2, 2e-5), butterworth(4, 0.001, 2e-5),
+                            resonator(0.999, 0.01, 2e-5)})
+        for (bool look_back : {false, true})
+            time_filter(b, f, n, 1, look_back);
+    for (double r : {0.9999, 0.99999})
+        for (int width : {1, 2, 3, 64})
+            for (int size : {16, 20, 25, 27})
+                time_filter(b, resonator(r, 0.01, 2e-5), ((int64_t)1 << size) / width,
+                            width, true);
+    for (int order : {2, 8, 16})
+        for (int width : {1, 2})
+            for (int size : {16, 20, 25})
+                time_filter(b, butterworth(order, 0.2, 1e-6),
+                            (int64_t)1 << (size - (width - 1)), width, true);
+    for (int order : {2, 8, 16})
+        for (int width : {3, 64, 2048})
+            for (bool look_back : {false, true})
+                for (int size : {20, 25, 27})
+                    time_filter(b, butterworth(order, 0.2, 1e-6),
+                                ((int64_t)1 << size) / width, width, look_back);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
     bench b;
     int log2_samples = 27;
+    bool quick = false;
     for (int i = 1; i < argc; ++i) {
         if (!std::strcmp(argv[i], "--only") && i + 1 < argc)
             b.only = argv[++i];
         else if (!std::strcmp(argv[i], "--samples") && i + 1 < argc)
             log2_samples = std::atoi(argv[++i]);
+        else if (!std::strcmp(argv[i], "--quick"))
+            quick = true;
         else
             return std::fprintf(stderr, "unknown argument %s\n", argv[i]), 2;
     }
@@ -274,22 +359,10 @@ int main(int argc, char** argv)
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
         return std::printf("no GPU: skipped\n"), 77;
     setup(b, log2_samples);
-    for (int order : {2, 4, 8, 16})
-        for (int width : {1, 2})
-            for (int size : {20, 25, 27})
-                if (size - (width - 1) <= log2_samples)
-                    time_filter(b, butterworth(order, 0.2, 1e-6),
-                                (int64_t)1 << (size - (width - 1)), width);
-    for (int size : {12, 16})
-        for (int order : {2, 16})
-            time_filter(b, butterworth(order, 0.2, 1e-6), (int64_t)1 << size, 1);
-    const int64_t n = (int64_t)1 << std::min(25, log2_samples);
-    for (int order : {2, 4, 6, 8, 12, 16})
-        time_filter(b, butterworth(order, 0.05, 1e-6), n, 1);
-    for (const filter& f : {butterworth(32, 0.2, 2e-5), butterworth(64, 0.2, 2e-5),
-                            chebyshev(32, 0.2, 2e-5), butterworth(4, 0.001, 2e-5),
-                            resonator(0.999, 0.01, 2e-5), resonator(0.9999, 0.01, 2e-5)})
-        time_filter(b, f, n, 1);
+    if (quick)
+        time_orders(b, {20, 25, 27});
+    else
+        time_all(b);
     unsigned long long recoveries;
     CHECK(cudaMemcpy(&recoveries, b.recoveries, 8, cudaMemcpyDefault));
     if (b.failures || recoveries)

@@ -77,8 +77,10 @@ static size_t most(size_t a, size_t b)
 
 /* ------------------------------------------------------------------ plans */
 
-/* A shorter warm-up is never worth a lookback. */
+/* A shorter warm-up is never worth a lookback; a few columns of few sections may be. */
 #define SHORT_WARM_UP ((size_t)1024)
+#define FEW_SECTIONS 2
+#define MOST_RADIUS 1.000001 /* of poles, for AUTO to take a lookback */
 
 static void gpu_free_plan(void* plan)
 {
@@ -110,7 +112,11 @@ static enum cufilter_status make_methods(struct gpu_plan* p,
             warm_up = iir_columns_warm_up(p->columns);
         }
     }
-    if (algorithm == CUFILTER_IIR_WARPS || warm_up <= SHORT_WARM_UP)
+    /* What grows beyond a double's range must be met piece by piece. */
+    const bool grows = iir_largest_pole(sections) > MOST_RADIUS;
+    if (algorithm == CUFILTER_IIR_WARPS ||
+        (warm_up <= SHORT_WARM_UP && (p->warps || sections->n > FEW_SECTIONS)) ||
+        (algorithm == CUFILTER_IIR_AUTO && grows))
         return CUFILTER_OK;
     return iir_lookback_make(&p->lookback, &p->spec, sections,
                              algorithm == CUFILTER_IIR_PH   ? IIR_LOOKBACK_PH

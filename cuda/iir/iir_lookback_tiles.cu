@@ -69,11 +69,10 @@ __device__ __forceinline__ void run_blocks(int count, typename tile::state& u,
                                            double* carry)
 {
     double a[8], y[8];
-    float unused = 0;
     for (int b = 0; b < tile::blocks; ++b) {
         if (count >= 0 && count < tile::rows * tile::blocks && count % tile::blocks == b)
             tile::put_carry(carry, u, count / tile::blocks);
-        source.get(b, a, unused);
+        source.get(b, a);
         tile::block(t, a, u, y);
         source.put(b, y);
     }
@@ -146,7 +145,7 @@ take_tile(const job& j, const iir_stream& s, shared_memory<STATES, COMPLEX, MANY
                               typename tile::shared_samples>::type source;
     bool good = count > 0, bad = false;
     if constexpr (MANY)
-        good = source.load(x) && good;
+        source.load(x);
     else
         source.x = x;
     for (int group = 0; group < (MANY ? s.groups : 1); ++group) {
@@ -243,7 +242,8 @@ void make_tables(const struct iir_sections* sections, int tile_items,
     const size_t table_bytes = iir_tile_table_bytes(sections->n);
     const size_t powers_at = table_bytes, all_powers = groups * powers_bytes(states);
     device.resize(powers_at + all_powers + sections->n * sizeof(struct iir_section));
-    iir_tile_make_tables((double*)device.data(), sections);
+    const int parts = tile_items < warps * 16 * IIR_TILE_ROW ? 2 : 1;
+    iir_tile_make_tables((double*)device.data(), sections, parts);
     for (int g = 0; g < groups; ++g) {
         std::vector<struct iir_section> s((size_t)each, iir_section{1, 0, 0, 0, 0});
         for (int k = 0; k < each && (size_t)(g * each + k) < sections->n; ++k)

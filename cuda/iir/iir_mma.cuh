@@ -107,6 +107,21 @@ __device__ __forceinline__ void wait_copies()
 #endif
 }
 
+/* Lets the next launch of the stream begin where there is room. */
+__device__ __forceinline__ void release_next_launch()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+/* Waits for the launches before, whose memory may be touched from then on. */
+__device__ __forceinline__ void await_launches()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 } // namespace cufilter
 
 #endif

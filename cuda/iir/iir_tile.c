@@ -43,9 +43,9 @@ static double run(const struct iir_section* s, int n, double* z, double x)
 
 /* The sample of a block that lane t holds in k-step j, and of the output in n-tile j / 2,
  * column 2 t + j % 2. */
-static int sample_of(int j, int t)
+static int sample_of(bool paired, int j, int t)
 {
-    return 4 * t + j;
+    return paired ? 8 * (j / 2) + 2 * t + j % 2 : 4 * t + j;
 }
 
 /* The same for states: of n-tile j / 2. Four states lie in the even columns, so that they
@@ -55,9 +55,16 @@ static int state_of(int states, int j, int t)
     return states == 4 ? (j == 0 ? t : -1) : 8 * (j / 2) + 2 * t + j % 2;
 }
 
+/* Keeps to the range of a double, so that 0 times it is 0, where poles lie far outside
+ * the unit circle. */
+static double bounded(double x)
+{
+    return x == x ? fmax(fmin(x, 1e300), -1e300) : 1e300;
+}
+
 /* m is [rows][columns]; rows in k-steps and columns in n-tiles, either samples (0) or
  * states (4, 8 or 16). */
-static void put(double* planes, const double* m, int columns, int row_states,
+static void put(bool paired, double* planes, const double* m, int columns, int row_states,
                 int column_states)
 {
     const int steps = row_states == 4 ? 1 : row_states ? row_states / 4 : 4;
@@ -66,17 +73,18 @@ static void put(double* planes, const double* m, int columns, int row_states,
         for (int j = 0; j < (steps + 1) / 2 * 2; ++j, planes += j % 2 ? 0 : 64)
             for (int lane = 0; lane < 32; ++lane) {
                 const int g = lane / 4, t = lane % 4, k = 2 * tile + g % 2;
-                const int row = row_states ? state_of(row_states, j, t) : sample_of(j, t);
+                const int row =
+                    row_states ? state_of(row_states, j, t) : sample_of(paired, j, t);
                 const int column = column_states ? state_of(column_states, k, g / 2)
-                                                 : sample_of(k, g / 2);
+                                                 : sample_of(paired, k, g / 2);
                 const bool real = j < steps && row >= 0 && column >= 0;
-                planes[2 * lane + j % 2] = real ? m[row * columns + column] : 0;
+                planes[2 * lane + j % 2] = real ? bounded(m[row * columns + column]) : 0;
             }
 }
 
 /* ------------------------------------------------------------------ one group */
 
-static void put_leaps(double* tables, const struct iir_tile_layout* l,
+static void put_leaps(bool paired, double* tables, const struct iir_tile_layout* l,
                       const struct iir_section* s, int n)
 {
     double leap[4][MOST_STATES * MOST_STATES] = {{0}};
@@ -97,13 +105,13 @@ static void put_leaps(double* tables, const struct iir_tile_layout* l,
         }
     }
     for (int d = 0; d < 4; ++d)
-        put(tables + 64 * (l->leap + d * l->columns * l->pairs), leap[d], l->states,
-            l->states, l->states);
-    put(tables + 64 * l->step, step, l->states, l->states, l->states);
-    put(tables + 64 * l->out, out, IIR_TILE_BLOCK, l->states, 0);
+        put(paired, tables + 64 * (l->leap + d * l->columns * l->pairs), leap[d],
+            l->states, l->states, l->states);
+    put(paired, tables + 64 * l->step, step, l->states, l->states, l->states);
+    put(paired, tables + 64 * l->out, out, IIR_TILE_BLOCK, l->states, 0);
 }
 
-static void put_impulses(double* tables, const struct iir_tile_layout* l,
+static void put_impulses(bool paired, double* tables, const struct iir_tile_layout* l,
                          const struct iir_section* s, int n)
 {
     double direct[IIR_TILE_BLOCK * IIR_TILE_BLOCK] = {0};
@@ -116,15 +124,16 @@ static void put_impulses(double* tables, const struct iir_tile_layout* l,
             direct[row * IIR_TILE_BLOCK + row + i] = y;
     }
     for (int b = 0; b < IIR_TILE_BLOCKS; ++b)
-        put(tables + 64 * (l->rise + b * l->columns * 2),
+        put(paired, tables + 64 * (l->rise + b * l->columns * 2),
             rise + b * IIR_TILE_BLOCK * l->states, l->states, 0, l->states);
-    put(tables + 64 * l->in, rise + (IIR_TILE_ROW - IIR_TILE_BLOCK) * l->states,
+    put(paired, tables + 64 * l->in, rise + (IIR_TILE_ROW - IIR_TILE_BLOCK) * l->states,
         l->states, 0, l->states);
-    put(tables + 64 * l->direct, direct, IIR_TILE_BLOCK, 0, 0);
+    put(paired, tables + 64 * l->direct, direct, IIR_TILE_BLOCK, 0, 0);
 }
 
-void iir_tile_make_tables(double* tables, const struct iir_sections* sections)
+void iir_tile_make_tables(double* tables, const struct iir_sections* sections, int parts)
 {
+    const bool paired = iir_tile_paired(iir_tile_states(sections->n), parts);
     const struct iir_tile_layout l = iir_tile_layout_of(iir_tile_states(sections->n));
     const int most = l.states / 2, groups = iir_tile_groups(sections->n);
     for (int g = 0; g < groups; ++g) {
@@ -134,8 +143,8 @@ void iir_tile_make_tables(double* tables, const struct iir_sections* sections)
             s[i] =
                 at < sections->n ? sections->s[at] : (struct iir_section){1, 0, 0, 0, 0};
         }
-        put_leaps(tables + g * l.planes * 64, &l, s, most);
-        put_impulses(tables + g * l.planes * 64, &l, s, most);
+        put_leaps(paired, tables + g * l.planes * 64, &l, s, most);
+        put_impulses(paired, tables + g * l.planes * 64, &l, s, most);
     }
 }
 

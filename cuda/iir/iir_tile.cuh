@@ -17,10 +17,9 @@
  * the blocks of each row, one after the other, from its true state. Errors are a
  * double's.
  *
- * The order of samples and states in the matrices (iir_tile.c) makes a lane's float4 its
- * four A operands, and what one product leaves the A operand of the next, without any
- * exchange: a lane (g, t) holds samples 4 t .. 4 t + 3 and states 2 t, 2 t + 1, 8 + 2 t,
- * 9 + 2 t of rows g and g + 8. */
+ * The order of samples and states in the matrices (iir_tile.c) makes what one product
+ * leaves the A operand of the next, without any exchange: a lane (g, t) holds samples and
+ * states 2 t, 2 t + 1, 8 + 2 t, 9 + 2 t of rows g and g + 8. */
 #ifndef CUFILTER_IIR_IIR_TILE_CUH
 #define CUFILTER_IIR_IIR_TILE_CUH
 
@@ -47,6 +46,13 @@ struct iir_stream {
     uint32_t* blocks_done;
 };
 
+/* The biased exponent; 0x7ff of what is not finite. */
+__device__ __forceinline__ int exponent(double x)
+{
+    return __double2hiint(x) >> 20 & 0x7ff;
+}
+constexpr int tiny_exponent = 1023 - 664; /* of IIR_TINY, 1e-200 */
+
 template <int STATES, bool COMPLEX>
 struct iir_tile {
     static constexpr int parts = COMPLEX ? 2 : 1;
@@ -55,7 +61,9 @@ struct iir_tile {
     static constexpr int items = rows * IIR_TILE_ROW;
     static constexpr int leaps = COMPLEX ? 3 : 4;
     /* Floats from row to row in shared memory: lanes of two rows meet no bank twice. */
-    static constexpr int pitch = COMPLEX ? 2 * IIR_TILE_ROW + 4 : IIR_TILE_ROW + 16;
+    static constexpr bool paired = iir_tile_paired(STATES, parts);
+    static constexpr int pitch =
+        COMPLEX ? 2 * IIR_TILE_ROW + 16 : IIR_TILE_ROW + (paired ? 8 : 16);
     static constexpr int floats = rows * pitch;
     static constexpr int columns = STATES > 8 ? 2 : 1;
     static constexpr int steps = STATES / 4; /* k-steps of a state */
@@ -124,7 +132,10 @@ struct iir_tile {
     {
         const float* const from = s.x + first * parts;
         const int count = (int)min(end - first, (int64_t)items) * parts;
-        if (s.vectors && count % 4 == 0)
+        if (s.vectors && count == items * parts)
+            for (int k = 0; k < quads; ++k)
+                copy_async<16>(x + in_shared(k), from + 128 * k + 4 * lane(), true);
+        else if (s.vectors && count % 4 == 0)
             for (int k = 0; k < quads; ++k)
                 copy_async<16>(x + in_shared(k), from + 128 * k + 4 * lane(),
                                128 * k + 4 * lane() < count);
@@ -142,7 +153,11 @@ struct iir_tile {
     {
         float* const to = s.y + first * parts;
         const int low = (int)(begin - first) * parts, high = (int)(end - first) * parts;
-        if (s.vectors && high % 4 == 0)
+        if (s.vectors && low == 0 && high == items * parts)
+            for (int k = 0; k < quads; ++k)
+                __stcs((float4*)(to + 128 * k + 4 * lane()),
+                       *(const float4*)(y + in_shared(k)));
+        else if (s.vectors && high % 4 == 0)
             for (int k = 0; k < quads; ++k) {
                 const int i = 128 * k + 4 * lane();
                 if (i >= low && i < high)
@@ -153,27 +168,54 @@ struct iir_tile {
                 to[i] =
                     y[i / (IIR_TILE_ROW * parts) * pitch + i % (IIR_TILE_ROW * parts)];
     }
-    /* Where this lane's samples of block b lie, of row g. */
+    /* Where this lane's samples of block b lie, of row g: four in a row, or paired, two
+     * and two more 8 samples on. */
     static __device__ __forceinline__ int place(int b)
     {
-        return lane() / 4 * pitch + (IIR_TILE_BLOCK * b + 4 * (lane() % 4)) * parts;
+        return lane() / 4 * pitch +
+               (IIR_TILE_BLOCK * b + (paired ? 2 : 4) * (lane() % 4)) * parts;
     }
     static __device__ __forceinline__ void read(const float* x, int b, float (&v)[8])
     {
-        float w[8];
-        *(float4*)w = *(const float4*)(x + place(b));
-        *(float4*)(w + 4) = *(const float4*)(x + place(b) + (COMPLEX ? 4 : 8 * pitch));
-        for (int k = 0; k < 8; ++k)
-            v[k] = COMPLEX ? w[2 * (k % 4) + k / 4] : w[k];
+        const float* const from = x + place(b);
+        for (int half = 0; half < 2; ++half) {
+            if constexpr (COMPLEX) {
+                const float4 w = *(const float4*)(from + 16 * half);
+                v[2 * half] = w.x, v[2 * half + 1] = w.z;
+                v[4 + 2 * half] = w.y, v[5 + 2 * half] = w.w;
+            } else if constexpr (paired) {
+                const float2 low = *(const float2*)(from + 8 * half);
+                const float2 high = *(const float2*)(from + 8 * half + 8 * pitch);
+                v[2 * half] = low.x, v[2 * half + 1] = low.y;
+                v[4 + 2 * half] = high.x, v[5 + 2 * half] = high.y;
+            } else {
+                const float4 w = *(const float4*)(from + half * 8 * pitch);
+                v[4 * half] = w.x, v[4 * half + 1] = w.y;
+                v[4 * half + 2] = w.z, v[4 * half + 3] = w.w;
+            }
+        }
     }
     static __device__ __forceinline__ void write(float* y, int b, const double (&v)[8])
     {
+        float* const to = y + place(b);
         float w[8];
         for (int k = 0; k < 8; ++k)
-            w[COMPLEX ? 2 * (k % 4) + k / 4 : k] = to_float(v[k]);
-        *(float4*)(y + place(b)) = *(const float4*)w;
-        *(float4*)(y + place(b) + (COMPLEX ? 4 : 8 * pitch)) = *(const float4*)(w + 4);
+            w[k] = to_float(v[k]);
+        for (int half = 0; half < 2; ++half) {
+            const int k = 2 * half;
+            if constexpr (COMPLEX) {
+                *(float4*)(to + 16 * half) =
+                    make_float4(w[k], w[4 + k], w[k + 1], w[5 + k]);
+            } else if constexpr (paired) {
+                *(float2*)(to + 8 * half) = make_float2(w[k], w[k + 1]);
+                *(float2*)(to + 8 * half + 8 * pitch) = make_float2(w[4 + k], w[5 + k]);
+            } else {
+                *(float4*)(to + half * 8 * pitch) = make_float4(
+                    w[4 * half], w[4 * half + 1], w[4 * half + 2], w[4 * half + 3]);
+            }
+        }
     }
+
     /* ---------------------------------------------------------------- states */
 
     /* carry is [parts][STATES] of a group, in shared memory. */
@@ -267,7 +309,10 @@ struct iir_tile {
         }
         __device__ __forceinline__ void fetch_direct(int m)
         {
-            fetch<4>(direct[m], table + 32 * (direct_at + 2 * m));
+            if (paired && m == 0)
+                fetch<2>(direct[m], table + 32 * direct_at);
+            else
+                fetch<4>(direct[m], table + 32 * (direct_at + 2 * m));
         }
         __device__ __forceinline__ void fetch_out(int m)
         {
@@ -283,84 +328,164 @@ struct iir_tile {
         }
     };
 
-    /* A block of all rows: y from x and s, and s behind it. */
-    static __device__ __forceinline__ void block(step_tables& t, const double (&x)[8],
-                                                 state& s, double (&y)[8])
+    /* to += a state a block later. */
+    static __device__ __forceinline__ void step(step_tables& t, state& to, const state& s)
     {
-        double a[2 * steps], c[2][4] = {{0}};
-        state next{};
+        double a[2 * steps];
         operand(a, s);
         for (int m = 0; m < columns; ++m) {
             if (!t.kept)
-                t.fetch_in(m), t.fetch_step(m);
-            mma<4>(next.c[m], x, t.in[m]);
+                t.fetch_step(m);
             if (columns == 2 && m == 0) /* states only act on sections after them */
-                mma<2>(next.c[m], a, t.step[m]);
+                mma<2>(to.c[m], a, t.step[m]);
             else
-                mma<steps>(next.c[m], a, t.step[m]);
+                mma<steps>(to.c[m], a, t.step[m]);
         }
+    }
+    /* What the samples of a block leave behind. */
+    static __device__ __forceinline__ state remains_of(step_tables& t,
+                                                       const double (&x)[8])
+    {
+        state r{};
+        for (int m = 0; m < columns; ++m) {
+            if (!t.kept)
+                t.fetch_in(m);
+            mma<4>(r.c[m], x, t.in[m]);
+        }
+        return r;
+    }
+    /* The same of all blocks, kept from the rise for the blocks' steps where there are
+     * registers for it. */
+    template <bool KEPT>
+    struct remains {
+        state of[KEPT ? blocks : 1];
+    };
+
+    /* y from a block's x and s, and s behind it, where `next` has what x leaves. */
+    static __device__ __forceinline__ void finish(step_tables& t, const double (&x)[8],
+                                                  state& next, state& s, double (&y)[8])
+    {
+        double a[2 * steps], c[2][4] = {{0}};
+        operand(a, s);
+        step(t, next, s);
         for (int m = 0; m < 2; ++m) {
             if (!t.kept)
                 t.fetch_direct(m), t.fetch_out(m);
-            mma<4>(c[m], x, t.direct[m]);
+            if (paired && m == 0) /* samples do not act on samples before them */
+                mma<2>(c[m], x, t.direct[m]);
+            else
+                mma<4>(c[m], x, t.direct[m]);
             mma<steps>(c[m], a, t.out[m]);
         }
         for (int k = 0; k < 4; ++k)
             y[k] = c[k / 2][k % 2], y[4 + k] = c[k / 2][2 + k % 2];
         s = next;
     }
+    static __device__ __forceinline__ void block(step_tables& t, const double (&x)[8],
+                                                 state& s, double (&y)[8])
+    {
+        state next = remains_of(t, x);
+        finish(t, x, next, s, y);
+    }
+    /* Block b of all rows, with what is kept of the rise. */
+    template <class Source>
+    static __device__ __forceinline__ void block(step_tables& t, Source& source,
+                                                 const remains<Source::keeps>& r, int b,
+                                                 state& s)
+    {
+        double x[8], y[8];
+        source.get(b, x);
+        if constexpr (Source::keeps) {
+            state next = r.of[b];
+            finish(t, x, next, s, y);
+        } else {
+            block(t, x, s, y);
+        }
+        source.put(b, y);
+    }
 
+    /* A sample that is not finite makes its row's products so, whatever the tables. */
+    static __device__ __forceinline__ bool finite(const state& u)
+    {
+        return __all_sync(~0u,
+                          exponent(u.c[0][0]) < 0x7ff && exponent(u.c[0][2]) < 0x7ff);
+    }
     /* Each row's rise; false where a sample is not finite. */
     template <class Source>
     static __device__ __forceinline__ bool rise(const double2* table, Source& source,
                                                 state& u)
     {
         double a[8];
-        float sum = 0;
         state odd{};
         u = state{};
         for (int b = 0; b < blocks; ++b) {
-            source.get(b, a, sum);
+            source.get(b, a);
             rise_of(b % 2 ? odd : u, table, a, b);
         }
         for (int m = 0; m < columns; ++m)
             for (int k = 0; k < 4; ++k)
                 u.c[m][k] += odd.c[m][k];
-        return __all_sync(~0u, sum == 0.0f);
+        return finite(u);
+    }
+    /* The same, keeping what the blocks leave. */
+    template <class Source>
+    static __device__ __forceinline__ bool rise(const double2* table, step_tables& t,
+                                                Source& source, remains<Source::keeps>& r,
+                                                state& u)
+    {
+        if constexpr (!Source::keeps) {
+            return rise(table, source, u);
+        } else {
+            for (int b = 0; b < blocks; ++b) {
+                double a[8];
+                source.get(b, a);
+                r.of[b] = remains_of(t, a);
+            }
+            u = r.of[0];
+            for (int b = 1; b < blocks; ++b) {
+                state next = r.of[b];
+                step(t, next, u);
+                u = next;
+            }
+            return finite(u);
+        }
     }
     /* Takes a group's carry over `count` whole blocks of the tile, of samples
-     * source.get(b, v), and gives its output to source.put(b, y). Returns false, and does
-     * nothing, where a sample is not finite. */
+     * source.get(b, v), and gives its output to source.put(b, y). Where a sample is not
+     * finite and `check` is set, returns false and does nothing. */
     template <class Source>
-    static __device__ __forceinline__ bool
-    group(int count, const double2* table, step_tables& t, Source& source, double* carry)
+    static __device__ __forceinline__ bool group(int count, const double2* table,
+                                                 step_tables& t, Source& source,
+                                                 double* carry, bool check)
     {
-        double a[8], y[8];
-        float unused = 0;
         state u;
-        if (!rise(table, source, u))
+        remains<Source::keeps> r;
+        if (!rise(table, t, source, r, u) && check)
             return false;
         scan(u, carry, table);
         __syncwarp();
-        for (int b = 0; b < blocks; ++b) {
-            if (count < rows * blocks && count % blocks == b)
-                put_carry(carry, u, count / blocks);
-            source.get(b, a, unused);
-            block(t, a, u, y);
-            source.put(b, y);
-        }
-        if (count == rows * blocks)
+        if (count == rows * blocks) {
+            for (int b = 0; b < blocks; ++b)
+                block(t, source, r, b, u);
             put_carry(carry, u, rows - 1);
+        } else {
+            for (int b = 0; b < blocks; ++b) {
+                if (count % blocks == b)
+                    put_carry(carry, u, count / blocks);
+                block(t, source, r, b, u);
+            }
+        }
         __syncwarp();
         return true;
     }
     /* The same over a whole tile, without its output. */
     template <class Source>
-    static __device__ __forceinline__ bool warm_up(const double2* table, Source& source,
-                                                   double* carry)
+    static __device__ __forceinline__ bool warm_up(const double2* table, step_tables& t,
+                                                   Source& source, double* carry)
     {
         state u, start;
-        if (!rise(table, source, u))
+        remains<Source::keeps> r;
+        if (!rise(table, t, source, r, u))
             return false;
         start = u;
         scan(start, carry, table);
@@ -373,13 +498,12 @@ struct iir_tile {
 
     /* Samples of the only group, in place in shared memory. */
     struct shared_samples {
+        static constexpr bool keeps = step_tables::kept;
         float* x;
-        __device__ __forceinline__ void get(int b, double (&a)[8], float& sum)
+        __device__ __forceinline__ void get(int b, double (&a)[8])
         {
             float v[8];
             read(x, b, v);
-            for (int k = 0; k < 8; ++k)
-                sum = fmaf(v[k], 0.0f, sum);
             operand(a, v);
         }
         __device__ __forceinline__ void put(int b, const double (&y)[8])
@@ -389,28 +513,22 @@ struct iir_tile {
     };
     /* Samples between groups, which stay double. */
     struct own_samples {
+        static constexpr bool keeps = false;
         double v[blocks][8];
-        __device__ __forceinline__ void get(int b, double (&a)[8], float&)
-        {
-            operand(a, v[b]);
-        }
+        __device__ __forceinline__ void get(int b, double (&a)[8]) { operand(a, v[b]); }
         __device__ __forceinline__ void put(int b, const double (&y)[8])
         {
             for (int k = 0; k < 8; ++k)
                 v[b][k] = y[k];
         }
-        /* Returns false where one is not finite. */
-        __device__ __forceinline__ bool load(const float* x)
+        __device__ __forceinline__ void load(const float* x)
         {
-            float w[8], sum = 0;
+            float w[8];
             for (int b = 0; b < blocks; ++b) {
                 read(x, b, w);
-                for (int k = 0; k < 8; ++k) {
+                for (int k = 0; k < 8; ++k)
                     v[b][k] = (double)w[k];
-                    sum = fmaf(w[k], 0.0f, sum);
-                }
             }
-            return __all_sync(~0u, sum == 0.0f);
         }
         __device__ __forceinline__ void store(float* y)
         {
@@ -468,17 +586,17 @@ __device__ __forceinline__ int iir_tend(double* carry, int groups)
     bool bad[2] = {false, false}, tiny = false;
 #pragma unroll 1
     for (int at = lane; at < n; at += 32) {
-        const double size = fabs(carry[at]);
-        if (!(size <= 1.7976931348623157e308))
+        const double value = carry[at];
+        if (exponent(value) == 0x7ff)
             bad[COMPLEX ? at / STATES % 2 : 0] = true;
-        tiny |= size > 0 && size < IIR_TINY;
+        tiny |= exponent(value) < tiny_exponent && value != 0;
     }
     if (!__any_sync(~0u, bad[0] || bad[1] || tiny))
         return 0;
     const bool some[2] = {(bool)__any_sync(~0u, bad[0]), (bool)__any_sync(~0u, bad[1])};
 #pragma unroll 1
     for (int at = lane; at < n; at += 32)
-        if (some[COMPLEX ? at / STATES % 2 : 0] || fabs(carry[at]) < IIR_TINY)
+        if (some[COMPLEX ? at / STATES % 2 : 0] || exponent(carry[at]) < tiny_exponent)
             carry[at] = 0;
     __syncwarp();
     return (int)some[0] + (int)some[1];
@@ -500,18 +618,20 @@ iir_take_tile(const iir_stream& s, const double2* tables,
     if constexpr (MANY) {
         typename tile::own_samples source;
         typename tile::step_tables steps;
-        finite = source.load(x);
+        source.load(x);
+        finite = true;
         for (int g = 0; finite && g < s.groups; ++g) {
             const double2* const table = tables + g * 32 * tile::planes;
             steps.load(table);
-            tile::group(whole, table, steps, source, carry + g * tile::parts * STATES);
+            finite = tile::group(whole, table, steps, source,
+                                 carry + g * tile::parts * STATES, g == 0);
         }
         if (finite)
             source.store(x);
     } else {
         typename tile::shared_samples source = {x};
-        finite = begin < end ? tile::group(whole, tables, t, source, carry)
-                             : tile::warm_up(tables, source, carry);
+        finite = begin < end ? tile::group(whole, tables, t, source, carry, true)
+                             : tile::warm_up(tables, t, source, carry);
     }
     if (!finite) {
         if (begin > first) {

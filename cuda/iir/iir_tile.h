@@ -47,13 +47,27 @@ static inline struct iir_tile_layout iir_tile_layout_of(int states)
     return l;
 }
 
+/* How the samples of a block are dealt to lanes: paired, 2 t, 2 t + 1 and 8 samples on,
+ * which saves a product with zeros, or 4 t .. 4 t + 3, which saves accesses; measured. */
+#ifdef __cplusplus
+constexpr
+#else
+static inline
+#endif
+    bool
+    iir_tile_paired(int states, int parts)
+{
+    return states >= 8 || parts == 2;
+}
+
 /* The states of a group for so many sections, and the number of groups. */
 int iir_tile_states(size_t n_sections);
 int iir_tile_groups(size_t n_sections);
 
-/* Bytes of all groups' tables; writes them, [groups][planes][32][2]. */
+/* Bytes of all groups' tables; writes them, [groups][planes][32][2], for data of so many
+ * parts. */
 size_t iir_tile_table_bytes(size_t n_sections);
-void iir_tile_make_tables(double* tables, const struct iir_sections* sections);
+void iir_tile_make_tables(double* tables, const struct iir_sections* sections, int parts);
 
 /* How many samples it takes until what is left of the state is below 2^-32 of what white
  * noise makes of it, state by state, and of the output; SIZE_MAX where that takes more

@@ -47,24 +47,26 @@ __device__ __forceinline__ void move_state(const iir_stream& s, double* carry, b
 
 template <int STATES, bool COMPLEX, bool MANY>
 __device__ __forceinline__ void take_run(const iir_stream& s, const iir_runs& r,
-                                         const double2* tables, float* buffers,
-                                         double* carry, int64_t run)
+                                         double2* tables, float* buffers, double* carry,
+                                         int64_t run)
 {
     using tile = iir_tile<STATES, COMPLEX>;
     const int64_t begin = run * r.length * IIR_TILE_ROW;
     const int64_t end = min(begin + r.length * IIR_TILE_ROW, s.n);
     int64_t first = max((int64_t)0, begin - r.warm_up * IIR_TILE_ROW);
     const bool some = begin < end;
+    for (int i = threadIdx.x; i < s.groups * 32 * tile::planes; i += blockDim.x)
+        copy_async<16>((float*)(tables + i), (const float*)(s.tables + i), true);
+    await_launches();
     if (some)
         tile::request(s, first, end, buffers);
     commit_copies();
-    for (int i = threadIdx.x; i < s.groups * 32 * tile::planes; i += blockDim.x)
-        ((double2*)tables)[i] = s.tables[i];
     if (some && first == 0)
         move_state<STATES, COMPLEX>(s, carry, false);
     else if (some)
         for (int i = threadIdx.x & 31; i < s.groups * tile::parts * STATES; i += 32)
             carry[i] = 0;
+    wait_copies<0>();
     __syncthreads();
     if (!some)
         return;
@@ -93,6 +95,7 @@ __device__ __forceinline__ void take_run(const iir_stream& s, const iir_runs& r,
 template <int STATES, bool COMPLEX>
 __device__ __forceinline__ void take_few(const iir_stream& s, double* carry)
 {
+    await_launches();
     if (threadIdx.x >= 32)
         return;
     move_state<STATES, COMPLEX>(s, carry, false);
@@ -127,6 +130,7 @@ __global__ void __launch_bounds__(32 * (MANY ? warps_of_many : warps_of_block),
 {
     using tile = iir_tile<STATES, COMPLEX>;
     extern __shared__ double2 shared[];
+    release_next_launch();
     const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
     const int states = s.groups * tile::parts * STATES;
     double* const carries = (double*)(shared + s.groups * 32 * tile::planes);
@@ -160,13 +164,21 @@ struct iir_warps {
     int device, states, groups, parts, n_sections, warps;
     size_t warm_up;
     kernel run;
-    int resident; /* warps that the GPU holds at a time */
+    bool dependent; /* launches may begin before the one before has ended */
+    int resident;   /* warps that the GPU holds at a time */
     size_t shared;
     double2* tables;
     iir_section* sections;
 };
 
 namespace {
+
+size_t floats_of_tile(int states, int parts)
+{
+    return parts == 2    ? iir_tile<4, true>::floats
+           : states == 4 ? iir_tile<4, false>::floats
+                         : iir_tile<16, false>::floats;
+}
 
 enum cufilter_status upload(void** to, const void* from, size_t bytes)
 {
@@ -181,18 +193,20 @@ enum cufilter_status fill(struct iir_warps* w, const struct iir_sections* sectio
     double* const tables = (double*)cufilter_alloc(bytes);
     if (!tables)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "iir_warps_make: no memory");
-    iir_tile_make_tables(tables, sections);
+    iir_tile_make_tables(tables, sections, w->parts);
     enum cufilter_status status = upload((void**)&w->tables, tables, bytes);
     cufilter_free(tables);
     CUFILTER_TRY(status);
     CUFILTER_TRY(
         upload((void**)&w->sections, sections->s, sections->n * sizeof *sections->s));
-    const size_t floats =
-        w->parts == 2 ? iir_tile<4, true>::floats : iir_tile<4, false>::floats;
+    const size_t floats = floats_of_tile(w->states, w->parts);
     w->shared =
         bytes + (size_t)w->warps *
                     ((size_t)(w->groups * w->parts * w->states) * 8 + 2 * floats * 4);
-    int blocks = 0, processors = 0;
+    int blocks = 0, processors = 0, major = 0;
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, w->device));
+    w->dependent = major >= 9;
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute((const void*)w->run,
                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            (int)w->shared));
@@ -267,11 +281,20 @@ static iir_runs plan_runs(const struct iir_warps* w, int64_t n)
         r.length = r.rows;
         return r;
     }
-    r.warm_up = ((int64_t)w->warm_up + IIR_TILE_ROW - 1) / IIR_TILE_ROW;
+    const int64_t warm = ((int64_t)w->warm_up + IIR_TILE_ROW - 1) / IIR_TILE_ROW;
     const int64_t share = (r.rows + w->resident - 1) / w->resident;
-    const int64_t tiles =
-        std::max((share + r.warm_up + tile - 1) / tile, r.warm_up / tile + 1);
-    r.length = tiles * tile - r.warm_up;
+    /* The warm-up inside the run's first tile, or in tiles of its own without output,
+     * which take less time unless there are groups. */
+    const int64_t merged = std::max((share + warm + tile - 1) / tile, warm / tile + 1);
+    const int64_t apart = (share + tile - 1) / tile, before = (warm + tile - 1) / tile;
+    const double cost = w->groups > 1 ? 1.0 : 0.4;
+    if ((double)apart + cost * (double)before < (double)merged) {
+        r.warm_up = before * tile;
+        r.length = apart * tile;
+    } else {
+        r.warm_up = warm;
+        r.length = merged * tile - warm;
+    }
     return r;
 }
 
@@ -302,8 +325,16 @@ enum cufilter_status iir_warps_launch(const struct iir_warps* w,
     const iir_runs r = plan_runs(w, s.n);
     const int64_t runs = (r.rows + r.length - 1) / r.length;
     const int warps = (int)std::min<int64_t>(w->warps, runs);
-    w->run<<<(unsigned)((runs + warps - 1) / warps), 32 * warps, w->shared, l->stream>>>(
-        s, r);
-    CUFILTER_TRY_CUDA(cudaGetLastError());
+    cudaLaunchConfig_t config{};
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = dim3((unsigned)((runs + warps - 1) / warps));
+    config.blockDim = dim3(32 * (unsigned)warps);
+    config.dynamicSmemBytes = w->shared;
+    config.stream = l->stream;
+    config.attrs = &attribute;
+    config.numAttrs = w->dependent ? 1 : 0;
+    CUFILTER_TRY_CUDA(cudaLaunchKernelEx(&config, w->run, s, r));
     return CUFILTER_OK;
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr int block_threads = 128;
 constexpr int64_t piece = 1024; /* items after which states are looked after */
 constexpr size_t longest_warm_up = (size_t)1 << 17;
-constexpr int64_t least_stretch = 256;
+constexpr int64_t least_stretch = 64;
 constexpr int64_t wanted_threads = 1 << 17; /* that keep the GPU's memory busy */
 
 struct coefficients {
@@ -86,7 +86,7 @@ __device__ __forceinline__ void filter(const columns_launch& l, const coefficien
                                        column<K>& z, int64_t i, int64_t end, int64_t c,
                                        bool write)
 {
-    constexpr int ahead = K > 8 ? 4 : 8;
+    constexpr int ahead = K > 8 ? 4 : K > 4 ? 8 : 16;
     float now[ahead], next[ahead];
     auto load = [&](float(&v)[ahead], int64_t at) {
         for (int u = 0; u < ahead; ++u)
@@ -214,15 +214,17 @@ static void plan_stretches(const struct iir_columns* c, columns_launch* l)
     l->warm_up = (int64_t)c->warm_up;
 }
 
-/* An item takes a thread some 20 ns, more with many sections, and the memory its time. */
+/* An item takes a thread some 60 ns, more with many sections, and the memory its time,
+ * which few columns use badly: measured with tests/iir_bench on an H200. */
 double iir_columns_microseconds(const struct iir_columns* c, size_t n)
 {
     columns_launch l{};
     l.n = (int64_t)n;
     plan_stretches(c, &l);
-    const double item = 0.02 * std::max(1.0, c->n_sections / 3.0);
-    return 5 + std::max((double)(l.stretch + l.warm_up) * item,
-                        (double)n * (double)c->width / 400e3);
+    const double sections = std::max(1.0, c->n_sections / 2.0);
+    const double rate = (c->width < 32 ? 95e3 : 400e3) / sections;
+    return 5 + std::max((double)(l.stretch + l.warm_up) * 0.06 * sections,
+                        (double)n * (double)c->width / rate);
 }
 
 enum cufilter_status iir_columns_launch(const struct iir_columns* c,

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The IIR filter's GPU backend through the C API, against its CPU backend: every number
+ * of sections, ragged lengths, columns, and every kind of memory that a caller may bring.
+ * Exits with 77 where there is no GPU.
+ *
+ *     iir_gpu_test [--quick] */
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+#include <cuda_runtime.h>
+#include <cufilter/cufilter.h>
+
+namespace {
+
+int failures = 0;
+bool quick = false;
+constexpr float poison = -12345.678f;
+
+void check_cuda(cudaError_t error, const char* what)
+{
+    if (error == cudaSuccess)
+        return;
+    std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    std::exit(1);
+}
+
+void check(enum cufilter_status status)
+{
+    if (status == CUFILTER_OK)
+        return;
+    std::fprintf(stderr, "%s\n", cufilter_last_error());
+    std::exit(1);
+}
+
+void expect(bool condition, const std::string& what)
+{
+    if (condition)
+        return;
+    if (++failures <= 20)
+        std::printf("FAILED: %s\n", what.c_str());
+}
+
+/* ---------------------------------------------------------------- filters */
+
+using doubles = std::vector<double>;
+
+/* Sections of poles and zeros at random: odd ones of first order, one with b0 = 0. */
+doubles sections(size_t n, double radius, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> uniform(0, 1);
+    doubles sos;
+    for (size_t i = 0; i < n; ++i) {
+        const double r = radius * (0.7 + 0.3 * uniform(random)), t = 3 * uniform(random);
+        const double z = 3 * uniform(random), g = 0.1 + 0.2 * uniform(random);
+        if (i % 5 == 3)
+            sos.insert(sos.end(), {g, g, 0, 1, -r, 0});
+        else if (i % 7 == 5)
+            sos.insert(sos.end(), {0, g, g, 1, -2 * r * std::cos(t), r * r});
+        else
+            sos.insert(sos.end(), {2 * g, -4 * g * std::cos(z), 2 * g, 2,
+                                   -4 * r * std::cos(t), 2 * r * r});
+    }
+    return sos;
+}
+
+struct handle {
+    cufilter_iir* iir = nullptr;
+    handle(const doubles& sos, size_t channels, bool complex, int device,
+           enum cufilter_iir_algorithm algorithm = CUFILTER_IIR_AUTO)
+    {
+        struct cufilter_iir_config c;
+        cufilter_iir_defaults(&c);
+        c.device = device, c.n_channels = channels, c.complex_data = complex;
+        c.sos = sos.data(), c.n_sections = sos.size() / 6, c.algorithm = algorithm;
+        check(cufilter_iir_create(&iir, &c));
+    }
+    ~handle() { cufilter_iir_destroy(iir); }
+    handle(const handle&) = delete;
+    handle& operator=(const handle&) = delete;
+
+    doubles state()
+    {
+        doubles z(cufilter_iir_state_size(iir));
+        check(cufilter_iir_get_state(iir, z.data(), z.size()));
+        return z;
+    }
+    std::string describe()
+    {
+        char text[256];
+        cufilter_iir_describe(iir, text, sizeof text);
+        return text;
+    }
+};
+
+/* ---------------------------------------------------------------- memory */
+
+enum kind { DEVICE, REGISTERED, PAGEABLE };
+const char* const kind_names[] = {"device", "registered", "pageable"};
+
+/* Floats in one kind of memory, `offset` floats from where it is aligned. */
+struct floats {
+    kind where;
+    size_t n;
+    float *base = nullptr, *p = nullptr;
+
+    floats(kind k, size_t count, size_t offset = 0) : where(k), n(count)
+    {
+        if (k == DEVICE) {
+            check_cuda(cudaMalloc((void**)&base, (n + offset) * 4), "cudaMalloc");
+        } else {
+            const size_t page = 4096, bytes = ((n + offset) * 4 / page + 1) * page;
+            base = (float*)std::aligned_alloc(page, bytes);
+            if (k == REGISTERED)
+                check_cuda(cudaHostRegister(base, bytes, cudaHostRegisterMapped),
+                           "cudaHostRegister");
+        }
+        p = base + offset;
+    }
+    ~floats()
+    {
+        if (where == REGISTERED)
+            cudaHostUnregister(base);
+        if (where == DEVICE)
+            cudaFree(base);
+        else
+            std::free(base);
+    }
+    floats(const floats&) = delete;
+    floats& operator=(const floats&) = delete;
+
+    void set(const std::vector<float>& v)
+    {
+        check_cuda(cudaMemcpy(p, v.data(), v.size() * 4, cudaMemcpyDefault), "set");
+        /* The handle's stream does not wait for the end of such a copy. */
+        check_cuda(cudaDeviceSynchronize(), "set");
+    }
+    std::vector<float> get() const
+    {
+        std::vector<float> v(n);
+        check_cuda(cudaMemcpy(v.data(), p, n * 4, cudaMemcpyDefault), "get");
+        return v;
+    }
+};
+
+std::vector<float> noise(size_t n, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::vector<float> x(n);
+    for (float& v : x)
+        v = (float)((int)(random() >> 8) - (1 << 23)) * (1.0f / (1 << 23));
+    return x;
+}
+
+/* ---------------------------------------------------------------- comparison */
+
+double worst(const std::vector<float>& y, const std::vector<float>& expected)
+{
+    double error = 0, peak = 1e-30;
+    for (size_t i = 0; i < y.size(); ++i) {
+        const double e = std::fabs((double)y[i] - expected[i]);
+        error = e <= error ? error : e;
+        peak = std::max(peak, std::fabs((double)expected[i]));
+    }
+    return error / peak;
+}
+
+double worst_state(const doubles& z, const doubles& expected)
+{
+    double error = 0, peak = 1e-30;
+    for (size_t i = 0; i < z.size(); ++i) {
+        const double e = std::fabs(z[i] - expected[i]);
+        error = e <= error ? error : e;
+        peak = std::max(peak, std::fabs(expected[i]));
+    }
+    return error / peak;
+}
+
+/* Two calls of n and of 777 items from one kind of memory to another, beside the CPU. */
+void compare(const doubles& sos, size_t channels, bool complex, size_t n, kind from,
+             kind to, bool in_place, enum cufilter_iir_algorithm algorithm,
+             size_t offset = 0)
+{
+    const size_t width = channels * (complex ? 2 : 1), more = 777;
+    char name[200];
+    handle gpu(sos, channels, complex, 0, algorithm);
+    handle again(sos, channels, complex, 0, algorithm);
+    handle cpu(sos, channels, complex, CUFILTER_DEVICE_CPU);
+    std::snprintf(name, sizeof name,
+                  "%zu sections, %zu %s channels, %zu items, %s to %s%s, offset %zu, %s",
+                  sos.size() / 6, channels, complex ? "complex" : "real", n,
+                  kind_names[from], kind_names[to], in_place ? " in place" : "", offset,
+                  gpu.describe().c_str());
+    const std::vector<float> x = noise((n + more) * width, (unsigned)n);
+    std::vector<float> expected(x.size());
+    check(cufilter_iir_process(cpu.iir, x.data(), n + more, expected.data()));
+    floats in(from, x.size(), offset), out(to, x.size(), offset);
+    std::vector<float> first;
+    for (handle* h : {&gpu, &again}) {
+        in.set(x);
+        out.set(std::vector<float>(x.size(), poison));
+        float* const y = in_place ? in.p : out.p;
+        check(cufilter_iir_process(h->iir, in.p, n, y));
+        check(cufilter_iir_process(h->iir, in.p + n * width, more, y + n * width));
+        check(cufilter_iir_synchronize(h->iir));
+        const std::vector<float> result = in_place ? in.get() : out.get();
+        if (first.empty())
+            first = result;
+        expect(first == result, std::string("the same bits again: ") + name);
+    }
+    const double error = worst(first, expected);
+    const double state = worst_state(gpu.state(), cpu.state());
+    expect(error < 1e-6, name + (" error " + std::to_string(error * 1e6) + "e-6"));
+    expect(state < 1e-6, name + (" state " + std::to_string(state * 1e6) + "e-6"));
+    expect(cufilter_iir_get_recoveries(gpu.iir) == 0, std::string("recoveries: ") + name);
+}
+
+void test_lengths()
+{
+    const size_t lengths[] = {1, 2, 31, 48, 49, 8191, 8192, 8193, 100003};
+    for (size_t n_sections = 1; n_sections <= 32; ++n_sections) {
+        const doubles sos = sections(n_sections, 0.95, (unsigned)n_sections);
+        for (size_t n : lengths) {
+            if (quick && n_sections > 9 && n_sections < 31 && n != 8193)
+                continue;
+            compare(sos, 1, false, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+            compare(sos, 1, true, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+            if (n < 100000)
+                compare(sos, 3, false, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+        }
+    }
+    for (size_t channels : {5, 64, 2048})
+        for (size_t n : {1, 31, 1000, 5003})
+            compare(sections(4, 0.9, 7), channels, false, channels > 64 ? n / 5 + 1 : n,
+                    DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+}
+
+/* Poles that ring long; all algorithms. */
+void test_slow_poles()
+{
+    for (enum cufilter_iir_algorithm algorithm :
+         {CUFILTER_IIR_AUTO, CUFILTER_IIR_WARPS, CUFILTER_IIR_PH, CUFILTER_IIR_CR})
+        for (double radius : {0.999, 0.99999, 1.0})
+            for (size_t n : {1, 1000, 30011}) {
+                const doubles sos = {
+                    1, 0, -1, 1, -2 * radius * std::cos(0.3), radius * radius};
+                compare(sos, 1, false, n, DEVICE, DEVICE, false, algorithm);
+                compare(sos, 1, true, n, DEVICE, DEVICE, false, algorithm);
+                compare(sos, 3, false, n, DEVICE, DEVICE, false, algorithm);
+            }
+}
+
+void test_memory()
+{
+    const doubles fast = sections(4, 0.9, 3), slow = sections(2, 0.9999, 4);
+    for (const doubles& sos : {fast, slow})
+        for (kind from : {DEVICE, REGISTERED, PAGEABLE})
+            for (kind to : {DEVICE, REGISTERED, PAGEABLE})
+                for (size_t n : {1, 5000, 200003, 1200007}) {
+                    if (quick && n > 1000000 && from != to)
+                        continue;
+                    for (size_t offset : {0, 1, 3})
+                        compare(sos, 1, false, n, from, to, false, CUFILTER_IIR_AUTO,
+                                offset);
+                    compare(sos, 1, true, n, from, to, false, CUFILTER_IIR_AUTO, 2);
+                    if (from == to)
+                        for (size_t channels : {1, 3})
+                            compare(sos, channels, false, n / channels + 1, from, to,
+                                    true, CUFILTER_IIR_AUTO);
+                }
+}
+
+/* A queue of calls on device memory, with sections and state changed in between, is what
+ * the same calls are that wait for each other. */
+void test_queue()
+{
+    const doubles one = sections(3, 0.9, 1), two = sections(3, 0.95, 2);
+    const size_t n = 50000, calls = 12;
+    handle queued(one, 1, false, 0), waiting(one, 1, false, CUFILTER_DEVICE_CPU);
+    const std::vector<float> x = noise(n * calls, 9);
+    floats in(DEVICE, x.size()), out(DEVICE, x.size());
+    std::vector<float> expected(x.size());
+    in.set(x);
+    for (size_t k = 0; k < calls; ++k) {
+        if (k % 3 == 2)
+            for (handle* h : {&queued, &waiting})
+                check(cufilter_iir_set_sos(h->iir, (k % 2 ? one : two).data(), 3,
+                                           k % 4 == 2 ? CUFILTER_IIR_KEEP
+                                                      : CUFILTER_IIR_RESET));
+        check(cufilter_iir_process(queued.iir, in.p + k * n, n, out.p + k * n));
+        check(cufilter_iir_process(waiting.iir, x.data() + k * n, n, &expected[k * n]));
+    }
+    check(cufilter_iir_synchronize(queued.iir));
+    expect(worst(out.get(), expected) < 1e-6, "queued calls");
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    int devices = 0;
+    quick = argc > 1 && !std::strcmp(argv[1], "--quick");
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+        return std::printf("no GPU: skipped\n"), 77;
+    test_queue();
+    test_slow_poles();
+    test_memory();
+    test_lengths();
+    std::printf(failures ? "%d failures\n" : "all passed\n", failures);
+    return failures != 0;
+}
