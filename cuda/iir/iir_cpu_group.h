@@ -150,9 +150,10 @@ INLINE void NAME(solve_cr)(const struct iir_section* k, const double (*u)[2], do
             NAME(add_pair)(v + j * row, u + 2 * step - 2, v + (j - step) * row);
     NAME(double_lanes)(v + (pairs - 1) * row, u, before);
     for (size_t step = pairs / 2; step > 0; step /= 2)
-        for (size_t j = step - 1; j < pairs; j += 2 * step)
-            NAME(add_pair)
-    (v + j * row, u + 2 * step - 2, j < step ? before : v + (j - step) * row);
+        for (size_t j = step - 1; j < pairs; j += 2 * step) {
+            const double* const from = j < step ? before : v + (j - step) * row;
+            NAME(add_pair)(v + j * row, u + 2 * step - 2, from);
+        }
 }
 
 /* One section over a group; z1, z2 in and out. */

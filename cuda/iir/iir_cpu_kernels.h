@@ -15,9 +15,8 @@
  *
  *     w = x - a1 w1 - a2 w2        y = w + b1 w1 + b2 w2
  *
- * with w1 and w2 the last two w. In both,
- * so that one multiplication and addition lies between an item's z1 and the next. Items
- * go through a tile that stays in the first cache. */
+ * with w1 and w2 the last two w. In both, one multiplication and addition lies between an
+ * item's state and the next. Items go through a tile that stays in the first cache. */
 
 #define vec NAME(vec)
 #define mask NAME(mask)
@@ -212,9 +211,10 @@ INLINE void NAME(lean_cascade)(const struct iir_sections* sections, double* v, s
             else
                 NAME(lean_group)(sections->s + s, v + h, n, state, GROUP, ACROSS, false);
         }
-        for (; s < sections->n; ++s)
-            NAME(lean_group)
-        (sections->s + s, v + h, n, z + 2 * s * LANES + h, 1, ACROSS, false);
+        for (; s < sections->n; ++s) {
+            double* const state = z + 2 * s * LANES + h;
+            NAME(lean_group)(sections->s + s, v + h, n, state, 1, ACROSS, false);
+        }
     }
 }
 
@@ -248,12 +248,16 @@ INLINE void NAME(complex_section)(const struct iir_section* k,
 INLINE void NAME(run)(const struct iir_cpu_plan* plan, double* v, size_t n, double* z)
 {
     const struct iir_sections* const sections = &plan->scaled;
-    if (plan->mix == 2)
-        for (size_t s = 0; s < sections->n; ++s)
-            NAME(complex_section)
-    (&sections->s[s], &sections->im[s], v, n, z + 2 * s * LANES);
-    else if (plan->lean) NAME(lean_cascade)(sections, v, n, z);
-    else NAME(cascade)(sections, v, n, z);
+    if (plan->mix == 1 && plan->lean) {
+        NAME(lean_cascade)(sections, v, n, z);
+    } else if (plan->mix == 1) {
+        NAME(cascade)(sections, v, n, z);
+    } else {
+        for (size_t s = 0; s < sections->n; ++s) {
+            double* const state = z + 2 * s * LANES;
+            NAME(complex_section)(&sections->s[s], &sections->im[s], v, n, state);
+        }
+    }
 }
 #define run NAME(run)
 
@@ -319,10 +323,10 @@ static size_t NAME(columns)(const struct iir_cpu_plan* plan, const float* x, flo
     size_t recoveries = 0;
     const double scale = plan->scale[plan->scaled.n - 1];
     for (size_t s = 0; s < rows / 2; ++s)
-        for (size_t g = 0; g < groups; ++g)
-            NAME(turn)
-    (plan->enter[s], z + 2 * s * pitch + g * LANES, pitch, state[g] + 2 * s * LANES,
-     LANES);
+        for (size_t g = 0; g < groups; ++g) {
+            const double* const from = z + 2 * s * pitch + g * LANES;
+            NAME(turn)(plan->enter[s], from, pitch, state[g] + 2 * s * LANES, LANES);
+        }
     for (size_t from = 0; from < n; from += TILE) {
         const size_t count = n - from < TILE ? n - from : TILE;
         for (size_t i = 0; i < count; ++i)
@@ -337,10 +341,10 @@ static size_t NAME(columns)(const struct iir_cpu_plan* plan, const float* x, flo
     for (size_t g = 0; g < groups; ++g)
         recoveries += NAME(tend)(state[g], rows, plan->mix);
     for (size_t s = 0; s < rows / 2; ++s)
-        for (size_t g = 0; g < groups; ++g)
-            NAME(turn)
-    (plan->leave[s], state[g] + 2 * s * LANES, LANES, z + 2 * s * pitch + g * LANES,
-     pitch);
+        for (size_t g = 0; g < groups; ++g) {
+            double* const to = z + 2 * s * pitch + g * LANES;
+            NAME(turn)(plan->leave[s], state[g] + 2 * s * LANES, LANES, to, pitch);
+        }
     return recoveries;
 }
 
@@ -502,15 +506,18 @@ INLINE void NAME(add_all)(double* sum, const double* impulse, size_t row, const 
 {
     const size_t parts = complex_sections ? 2 : 1;
     size_t k = 0;
-    for (; k + SUMS <= rows; k += SUMS)
-        NAME(add_impulses)
-    (sum + k * LANES, impulse + parts * k, row, v, n, SUMS, complex_sections);
-    for (; SUMS > 4 && k + 4 <= rows; k += 4)
-        NAME(add_impulses)
-    (sum + k * LANES, impulse + parts * k, row, v, n, 4, complex_sections);
-    for (; SUMS > 2 && k < rows; k += 2)
-        NAME(add_impulses)
-    (sum + k * LANES, impulse + parts * k, row, v, n, 2, complex_sections);
+    for (; k + SUMS <= rows; k += SUMS) {
+        double* const at = sum + k * LANES;
+        NAME(add_impulses)(at, impulse + parts * k, row, v, n, SUMS, complex_sections);
+    }
+    for (; SUMS > 4 && k + 4 <= rows; k += 4) {
+        double* const at = sum + k * LANES;
+        NAME(add_impulses)(at, impulse + parts * k, row, v, n, 4, complex_sections);
+    }
+    for (; SUMS > 2 && k < rows; k += 2) {
+        double* const at = sum + k * LANES;
+        NAME(add_impulses)(at, impulse + parts * k, row, v, n, 2, complex_sections);
+    }
 }
 
 /* The state that each block leaves when it starts from zero. Rows of the items that it
@@ -622,13 +629,13 @@ INLINE size_t NAME(blocks)(const struct iir_cpu_plan* plan, const float* x, floa
     const size_t kept =
         NAME(ends_from_zero)(plan, state, x, L, pitch, L <= KEPT ? rows : NULL);
     const unsigned bad = NAME(chain)(plan, plan->power[size], state, column);
+    const double scale = plan->scale[plan->scaled.n - 1];
     for (size_t i = 0; i < L; i += tile) {
         double* const v = L <= KEPT ? rows + i * LANES : rows;
         if (L > KEPT || i < kept)
             NAME(load_blocks)(plan, v, x + i * pitch, tile, L, pitch);
         run(plan, v, tile, state);
-        NAME(store_blocks)
-        (plan, v, plan->scale[plan->scaled.n - 1], y + i * pitch, tile, L, pitch);
+        NAME(store_blocks)(plan, v, scale, y + i * pitch, tile, L, pitch);
     }
     return NAME(finish)(plan, state, bad, column);
 }
