@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -477,6 +478,41 @@ tb.wait()
             result = execute([sys.executable, "-c", program, folder], folder,
                              QT_QPA_PLATFORM="offscreen")
         self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_trunking(self):
+        """Two stages leave one voice out of 8 MHz, beside a stronger neighbour."""
+        with tempfile.TemporaryDirectory() as folder:
+            script = self.compile(os.path.join(EXAMPLES, "trunking_two_stage.grc"),
+                                  folder)
+            text = self.run_script(script)
+        self.assertIn("5000 items of audio, tone at 1000 Hz", text)
+        self.assertGreater(int(re.search(r"(\d+) dB above", text)[1]), 25)
+
+    def test_matched_filter(self):
+        """A million taps find their chirp at the right sample."""
+        with tempfile.TemporaryDirectory() as folder:
+            script = self.compile(os.path.join(EXAMPLES, "matched_filter.grc"), folder)
+            text = self.run_script(script)
+        self.assertIn("1448576 items, the chirp begins at 300000 (300000)", text)
+
+    def test_zeromq(self):
+        """One process splits the band, another takes a channel from it."""
+        with tempfile.TemporaryDirectory() as folder:
+            host, worker = (self.compile(os.path.join(EXAMPLES, name + ".grc"), folder)
+                            for name in ("zeromq_channels", "zeromq_worker"))
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                address = "tcp://127.0.0.1:%d" % probe.getsockname()[1]
+            pulling = subprocess.Popen([sys.executable, worker, "--address", address],
+                                       cwd=folder, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       text=True)
+            try:
+                self.run_script(host, "--address", address)
+                text = pulling.communicate(timeout=60)[0]
+            finally:
+                pulling.kill()
+        self.assertIn("100000 items, strongest at 10000 Hz", text)
 
     def test_a_thousand_channels(self):
         with tempfile.TemporaryDirectory() as folder:
