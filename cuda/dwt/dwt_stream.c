@@ -86,6 +86,16 @@ static enum cufilter_status check_config(const struct cufilter_dwt_stream_config
     return CUFILTER_OK;
 }
 
+/* A stream comes in pieces and goes back to the host in pieces: the copies alone take a
+ * GPU longer than short filters take the CPU. */
+static enum cufilter_status choose_device(int requested, int* chosen)
+{
+    const char* const said = getenv("CUFILTER_DEVICE");
+    if (requested == CUFILTER_DEVICE_AUTO && (!said || !*said))
+        requested = CUFILTER_DEVICE_CPU;
+    return cufilter_device_choose(requested, chosen);
+}
+
 /* Makes the bank of either direction; s is what it was made for. */
 static enum cufilter_status make(const struct cufilter_dwt_stream_config* c, bool inverse,
                                  const char* where, const struct stream_methods** methods,
@@ -93,7 +103,7 @@ static enum cufilter_status make(const struct cufilter_dwt_stream_config* c, boo
 {
     CUFILTER_TRY(check_config(c, where));
     *s = (struct stream){.type = c->type, .levels = c->levels};
-    CUFILTER_TRY(cufilter_device_choose(c->device, &s->device));
+    CUFILTER_TRY(choose_device(c->device, &s->device));
     if (s->device >= 0 && c->method == CUFILTER_DWT_STREAM_LEVELS)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
                              "%s: the method LEVELS is the CPU's, but the device is %d",

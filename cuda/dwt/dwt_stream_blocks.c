@@ -24,12 +24,12 @@ static const size_t block_sizes[] = {(size_t)1 << 13, (size_t)1 << 16, (size_t)1
 #define N_SIZES (sizeof block_sizes / sizeof *block_sizes)
 
 struct blocks {
-    int levels;
+    int levels, device;
     size_t item;    /* bytes */
     size_t delay;   /* D */
     size_t overlap; /* H, or D' */
     cufilter_dwt* dwt[N_SIZES];
-    char* data;             /* a block */
+    char* data;             /* a block; like coefs, the GPU's to reach */
     char* coefs;            /* of a block */
     char* queue[MAX_BANDS]; /* synthesis: overlap >> level items stay */
 };
@@ -43,6 +43,10 @@ static void destroy(void* self)
         cufilter_dwt_destroy(b->dwt[i]);
     for (int i = 0; i < MAX_BANDS; ++i)
         cufilter_free(b->queue[i]);
+    if (b->data)
+        cufilter_buffer_unregister(b->device, b->data);
+    if (b->coefs)
+        cufilter_buffer_unregister(b->device, b->coefs);
     cufilter_free(b->data);
     cufilter_free(b->coefs);
     free(b);
@@ -76,6 +80,15 @@ static size_t cols_of(const struct stream* s, size_t size, bool inverse)
     return size + frame + (inverse ? 0 : (D + frame - 1) / frame * frame);
 }
 
+/* Memory that the GPU copies from and to at full speed, if its driver allows that. */
+static void* reachable(int device, size_t bytes)
+{
+    void* const memory = cufilter_alloc(bytes);
+    if (memory)
+        cufilter_buffer_register(device, memory, bytes);
+    return memory;
+}
+
 static enum cufilter_status make(void** self, const struct stream* s, bool inverse)
 {
     struct blocks* const b = calloc(1, sizeof *b);
@@ -83,6 +96,7 @@ static enum cufilter_status make(void** self, const struct stream* s, bool inver
         return out_of_memory();
     const size_t frame = (size_t)1 << s->levels;
     b->levels = s->levels;
+    b->device = s->device;
     b->item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
     b->delay = cufilter_dwt_stream_delay(s->levels, s->taps);
     b->overlap = (b->delay + frame - 1) / frame * frame;
@@ -93,8 +107,9 @@ static enum cufilter_status make(void** self, const struct stream* s, bool inver
         destroy(b);
         return status;
     }
-    b->data = cufilter_alloc(cols_of(s, s->chunk, inverse) * b->item);
-    b->coefs = cufilter_alloc(cufilter_dwt_coef_count(b->dwt[N_SIZES - 1]) * b->item);
+    b->data = reachable(s->device, cols_of(s, s->chunk, inverse) * b->item);
+    b->coefs =
+        reachable(s->device, cufilter_dwt_coef_count(b->dwt[N_SIZES - 1]) * b->item);
     bool made = b->data && b->coefs;
     for (int k = 0; k <= s->levels && inverse && made; ++k) {
         const int level = cufilter_dwt_stream_level(s->levels, k);

@@ -40,7 +40,9 @@ enum cufilter_dwt_stream_method {
 };
 
 struct cufilter_dwt_stream_config {
-    int device; /* see device.h */
+    /* AUTO: what CUFILTER_DEVICE says, else the CPU, which is faster here but for filters
+     * of some tens of taps in long calls. Else see device.h. */
+    int device;
     enum cufilter_dwt_stream_method method;
     enum cufilter_dwt_type type;
     const char* wavelet; /* a name, or NULL: */

@@ -35,8 +35,9 @@ public:
      * \param wavelet      a name: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17,
      *                     bior1.1 .. bior6.8, rbio1.1 .. rbio6.8
      * \param levels       L, 1 .. 16
-     * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
-     * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
+     * \param device       -1 the CPU, 0 and up that GPU, -2 what the environment variable
+     *                     CUFILTER_DEVICE says, else the CPU: it is faster here but for
+     *                     filters of some tens of taps in large batches
      * \param batch_items  samples a call should be able to hold: the buffers on both
      * sides are made that large. 0: GNU Radio's own size.
      *

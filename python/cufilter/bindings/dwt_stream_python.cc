@@ -12,9 +12,9 @@ using namespace gr::cufilter;
     "wavelet: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17, bior1.1 .. bior6.8, "   \
     "rbio1.1 .. rbio6.8.\n"                                                              \
     "levels: L, 1 .. 16.\n"                                                              \
-    "device: DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2): the first "       \
-    "usable GPU, else the CPU with one warning; the environment variable "               \
-    "CUFILTER_DEVICE overrides it.\n"                                                    \
+    "device: DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2): what the "        \
+    "environment variable CUFILTER_DEVICE says, else the CPU, which is faster here but " \
+    "for filters of some tens of taps in large batches.\n"                               \
     "batch_items: samples a call should be able to hold; the buffers on both sides are " \
     "made that large. 0: GNU Radio's own size.\n\n"                                      \
     "ValueError: an argument breaks a rule; RuntimeError: the GPU asked for cannot be "  \
