@@ -4,7 +4,7 @@
  * pitches and addresses, and signals of millions of samples; outputs are poisoned, and
  * what lies between rows must stay so. Exits with 77 where there is no GPU.
  *
- *     dwt_gpu_test [lengths | random | long | custom | host | shrink ...] */
+ *     dwt_gpu_test [lengths | random | long | custom | host | shrink | nan ...] */
 #include <cufilter/cufilter.h>
 
 #include <algorithm>
@@ -365,6 +365,49 @@ void shrink(std::mt19937& rng)
                 }
 }
 
+/* Which coefficients and items one NaN reaches. */
+void check_nan(std::mt19937& rng, int mode, size_t n, size_t at)
+{
+    struct cufilter_dwt_config config = make_case("db4", 0, mode, 1, n, 2).config;
+    std::vector<float> outputs[2][2]; /* by device and direction */
+    const std::vector<float> x = noise<float>(rng, n);
+    ++cases;
+    for (int device : {0, 1}) {
+        cufilter_dwt* d;
+        config.device = device ? 0 : CUFILTER_DEVICE_CPU;
+        check_status(cufilter_dwt_create(&d, &config));
+        std::vector<float> in = x, y(cufilter_dwt_coef_count(d)), z(n);
+        in[at] = NAN;
+        check_status(cufilter_dwt_forward(d, in.data(), 0, y.data(), 0));
+        outputs[device][0] = y;
+        std::fill(y.begin(), y.end(), 1.0f);
+        y[at * y.size() / n] = NAN;
+        check_status(cufilter_dwt_inverse(d, y.data(), 0, z.data(), 0));
+        outputs[device][1] = z;
+        cufilter_dwt_destroy(d);
+    }
+    for (int inverse : {0, 1}) {
+        size_t different = 0, place = 0;
+        for (size_t i = 0; i < outputs[0][inverse].size(); ++i)
+            if (std::isnan(outputs[0][inverse][i]) !=
+                std::isnan(outputs[1][inverse][i])) {
+                ++different;
+                place = i;
+            }
+        if (different && ++failures <= 12)
+            std::printf("NaN at %zu of %zu, mode %d, %s: %zu items differ, as %zu\n", at,
+                        n, mode, inverse ? "inverse" : "forward", different, place);
+    }
+}
+
+void nan_footprint(std::mt19937& rng)
+{
+    for (int mode = 0; mode < 9; ++mode)
+        for (size_t n : {5, 40, 1001, 9000, 30000})
+            for (size_t at : {(size_t)0, (size_t)1, n / 2, n - 2, n - 1})
+                check_nan(rng, mode, n, at);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -378,8 +421,10 @@ int main(int argc, char** argv)
     const struct {
         const char* name;
         void (*run)(std::mt19937&);
-    } suites[] = {{"lengths", lengths}, {"random", random_shapes}, {"long", long_signals},
-                  {"custom", custom},   {"host", host_memory},     {"shrink", shrink}};
+    } suites[] = {{"lengths", lengths},   {"random", random_shapes},
+                  {"long", long_signals}, {"custom", custom},
+                  {"host", host_memory},  {"shrink", shrink},
+                  {"nan", nan_footprint}};
     for (const auto& suite : suites) {
         const auto named = [&](const char* a) { return !std::strcmp(a, suite.name); };
         if (argc > 1 && std::none_of(argv + 1, argv + argc, named))

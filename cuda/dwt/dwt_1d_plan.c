@@ -5,16 +5,17 @@
 #include <string.h>
 
 enum {
-    WHOLE_ITEMS = 8192, /* rows up to here stay in one block */
+    WHOLE_ITEMS = 9216, /* rows up to here stay in one block */
     BATCH_ITEMS = 4096, /* of short rows in a block */
     MOST_TILE = 4096,   /* items of level 0 that a tile makes or takes */
     LEAST_TILE = 1024,
     ONE_LEVEL_TILE = 2048, /* of an analysis with short filters */
     SHORT_FILTER = 32,
-    HALO_SHARE = 8,      /* a tile's halo is at most this part of it */
-    MOST_LEVELS = 6,     /* of tiles; a whole row has DWT_PASS_LEVELS */
-    HEADER_BYTES = 2048, /* of a kernel's own; more than it needs */
-    SLACK = 16           /* items that vectors may read beyond an area's last one */
+    HALO_SHARE = 8,       /* a large tile's halo is at most this part of it */
+    SMALL_HALO_SHARE = 4, /* a small one's, where few launches count for more */
+    MOST_LEVELS = 6,      /* of tiles; a whole row has DWT_PASS_LEVELS */
+    HEADER_BYTES = 2048,  /* of a kernel's own; more than it needs */
+    SLACK = 16            /* items that vectors may read beyond an area's last one */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -85,9 +86,10 @@ static int tile_size(const struct dwt_spec* s, int64_t n, const struct dwt_limit
 /* Levels whose halo of (2^J - 1) (F - 2) items stays small beside the tile. */
 static int tile_levels(const struct dwt_pass* p, int tile)
 {
+    const int share = tile < MOST_TILE ? SMALL_HALO_SHARE : HALO_SHARE;
     int levels = 1;
     while (levels < MOST_LEVELS && levels < p->levels &&
-           ((2 << levels) - 1) * (int64_t)(p->filter_length - 2) <= tile / HALO_SHARE)
+           ((2 << levels) - 1) * (int64_t)(p->filter_length - 2) <= tile / share)
         ++levels;
     return levels;
 }

@@ -169,16 +169,23 @@ __device__ inline dwt_device_term<R> dwt_outside(int64_t k, int64_t n, int mode)
     return term;
 }
 
-/* In double: the parts are large and nearly cancel. */
+/* In double: the parts are large and nearly cancel. A part of weight 0 is not there, even
+ * where it is not finite. */
+__device__ __forceinline__ double dwt_weighed(double weight, double x)
+{
+    return weight != 0 ? weight * x : 0;
+}
 __device__ __forceinline__ double dwt_mix(const dwt_device_term<double>& t, double x,
                                           double first, double last)
 {
-    return t.scale * x + t.first * first + t.last * last;
+    return dwt_weighed(t.scale, x) + dwt_weighed(t.first, first) +
+           dwt_weighed(t.last, last);
 }
 __device__ __forceinline__ float dwt_mix(const dwt_device_term<float>& t, float x,
                                          float first, float last)
 {
-    return (float)((double)t.scale * x + (double)t.first * first + (double)t.last * last);
+    return (float)(dwt_weighed(t.scale, x) + dwt_weighed(t.first, first) +
+                   dwt_weighed(t.last, last));
 }
 __device__ __forceinline__ float2 dwt_mix(const dwt_device_term<float>& t, float2 x,
                                           float2 first, float2 last)
