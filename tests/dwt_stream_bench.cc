@@ -31,13 +31,13 @@ double median(std::vector<double> values)
 }
 
 template <typename WORK>
-double rate(size_t n, size_t call, WORK work)
+double rate(size_t call, WORK work)
 {
     const auto start = std::chrono::steady_clock::now();
-    for (size_t done = 0; done < n; done += call)
+    for (size_t done = 0; done < n_samples; done += call)
         work(done);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    return double(n) / time.count() / 1e6;
+    return double(n_samples) / time.count() / 1e6;
 }
 
 /* Both directions in calls of so many samples, a multiple of 2^levels. */
@@ -65,14 +65,13 @@ void measure(const char* wavelet, int levels, int device, size_t call)
                           (done >> cufilter_dwt_stream_level(levels, b)));
         return all;
     };
-    const size_t n = std::min(n_samples, 64 * call);
     std::vector<double> forth, back;
     for (int run = 0; run < n_runs; ++run) {
-        forth.push_back(rate(n, call, [&](size_t done) {
+        forth.push_back(rate(call, [&](size_t done) {
             check(cufilter_dwt_analysis_process(analysis, x.data() + done, call,
                                                 ports(done).data(), nullptr));
         }));
-        back.push_back(rate(n, call, [&](size_t done) {
+        back.push_back(rate(call, [&](size_t done) {
             check(cufilter_dwt_synthesis_process(
                 synthesis, const_cast<const void**>(ports(done).data()), call >> levels,
                 x.data() + done));
