@@ -2,7 +2,7 @@
 /* The fused channelizers: which of them serves a bank, and its tables.
  *
  * - Walking blocks (pfb_fused_walk.cuh): K = 256, 512, 1024, R = K or K/2, up to 16 taps
- * a branch; long calls of K = 1024 and R = K/2 on sm_90 by blocks with their warps split
+ * a branch; long calls of K = 1024 on sm_90 by blocks with their warps split
  * (pfb_fused_split.cuh).
  * - Walking clusters of blocks (pfb_fused_cluster.cuh): K = 2048 and 4096, the same
  * R, up to 12 taps a branch.
@@ -84,7 +84,7 @@ bool can_split(const struct pfb_spec* spec, size_t n_taps)
         (void)cudaGetLastError();
     yes = CUFILTER_BULK_COPIES && major == 9 && minor == 0;
 #endif
-    return yes && spec->n_channels == 1024 && spec->decimation == 512 &&
+    return yes && spec->n_channels == 1024 &&
            pfb_tap_rows(n_taps, 1024) <= SPLIT_TAP_ROWS;
 }
 
@@ -245,8 +245,9 @@ enum cufilter_status prepare_walk(pfb_fused* plan)
     }
 #ifdef CUFILTER_HAVE_SM90A
     if (walk.split_blocks) {
-        CUFILTER_TRY(split_kernels<FRAMES>::prepare());
-        CUFILTER_TRY(split_kernels<SELECTED>::prepare());
+        CUFILTER_TRY((split_kernels<OS, FRAMES>::prepare()));
+        if constexpr (OS == 2)
+            CUFILTER_TRY((split_kernels<OS, SELECTED>::prepare()));
     }
 #endif
     CUFILTER_TRY((walk_kernels<OS, FRAMES>::prepare(walk, device)));
@@ -264,9 +265,12 @@ enum cufilter_status launch_walk(const pfb_fused* plan, const pfb_stream& s,
                       : cluster_kernels<OS, SELECTED>::launch(walk, s, stream);
 #ifdef CUFILTER_HAVE_SM90A
     /* Its loop is for calls that neither append nor wait. */
-    if (walk.split_blocks && !s.append && !s.ready)
-        return frames ? split_kernels<FRAMES>::launch(walk, s, stream)
-                      : split_kernels<SELECTED>::launch(walk, s, stream);
+    const bool split = walk.split_blocks && !s.append && !s.ready;
+    if (split && frames)
+        return split_kernels<OS, FRAMES>::launch(walk, s, stream);
+    if constexpr (OS == 2)
+        if (split)
+            return split_kernels<OS, SELECTED>::launch(walk, s, stream);
 #endif
     return frames ? walk_kernels<OS, FRAMES>::launch(walk, s, stream)
                   : walk_kernels<OS, SELECTED>::launch(walk, s, stream);

@@ -69,14 +69,15 @@ constexpr size_t CLUSTER_TAP_ROWS = 12;
 constexpr size_t WALK_MEMORY = 226 * 1024;
 
 /* Blocks that walk with their warps split (pfb_fused_split.cuh), for shapes that walk. */
-template <walk_output OUT>
+template <int OVERSAMPLING, walk_output OUT>
 struct split_kernels {
     static enum cufilter_status prepare();
     static enum cufilter_status launch(const walk_shape& shape, const pfb_stream& s,
                                        cudaStream_t stream);
 };
-extern template struct split_kernels<FRAMES>;
-extern template struct split_kernels<SELECTED>;
+extern template struct split_kernels<1, FRAMES>;
+extern template struct split_kernels<2, FRAMES>;
+extern template struct split_kernels<2, SELECTED>;
 
 /* Clusters of blocks that walk (pfb_fused_cluster.cuh); grid.blocks counts clusters. */
 template <int OVERSAMPLING, walk_output OUT>

@@ -3,6 +3,7 @@
 #include "pfb_fused_split.cuh"
 
 namespace cufilter {
-template struct split_kernels<FRAMES>;
-template struct split_kernels<SELECTED>;
+template struct split_kernels<1, FRAMES>;
+template struct split_kernels<2, FRAMES>;
+template struct split_kernels<2, SELECTED>;
 } // namespace cufilter
