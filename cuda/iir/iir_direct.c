@@ -102,7 +102,7 @@ static enum cufilter_status direct_set_state(void* self, const double* state, si
         d->state = grown;
         d->n_state = n;
     }
-    if (state)
+    if (n && state)
         memcpy(d->state, state, n * sizeof *state);
     else
         memset(d->state, 0, n * sizeof *d->state);
@@ -112,7 +112,8 @@ static enum cufilter_status direct_set_state(void* self, const double* state, si
 static enum cufilter_status direct_get_state(void* self, double* state, size_t n)
 {
     const struct direct* const d = self;
-    memcpy(state, d->state, n * sizeof *state);
+    if (n)
+        memcpy(state, d->state, n * sizeof *state);
     return CUFILTER_OK;
 }
 
