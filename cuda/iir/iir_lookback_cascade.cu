@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
 {
     using shape = tile_shape<V, warps, COLUMNS>;
     __shared__ shared_memory<N, COLUMNS> sm;
-    if (COLUMNS <= 2)
+    if (COLUMNS <= 2 && N > 1) /* one section has enough tiles under way */
         prefetch_tile<shape::items * COLUMNS>(j);
     if (threadIdx.x == 0)
         sm.ticket = draw_ticket(j.tickets);
