@@ -70,9 +70,6 @@ bool exact()
     return false;
 #endif
 }
-{
-    return method == CUFILTER_DWT_STREAM_AUTO && runner::device() < 0;
-}
 
 template <typename T>
 struct cufilter_dwt_stream_config config_of(const char* wavelet, int levels)
