@@ -127,10 +127,13 @@ static enum cufilter_status make_methods(struct gpu_plan* p,
 /* Microseconds of a launch of lookback: measured with tests/iir_bench on an H200. */
 static double lookback_microseconds(const struct gpu_plan* p, size_t n)
 {
-    const double rate = p->n_sections <= 1   ? 350e3
-                        : p->n_sections <= 2 ? 240e3
-                                             : 340e3 / (double)p->n_sections;
-    return 9 + (double)n * (double)p->spec.width / rate;
+    const double K = (double)p->n_sections, columns = p->spec.width > 2 ? 0.6 : 1;
+    const double rate = K <= 1   ? 350e3
+                        : K <= 2 ? 280e3
+                        : K <= 4 ? 135e3
+                        : K <= 8 ? 68e3
+                                 : 380e3 / K;
+    return 9 + (double)n * (double)p->spec.width / (rate * columns);
 }
 
 static enum method choose_method(const struct gpu_plan* p, size_t n)
