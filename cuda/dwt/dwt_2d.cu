@@ -44,7 +44,7 @@ bool is_long(const struct dwt_spec* spec)
 
 enum cufilter_status query(struct dwt_2d_gpu* gpu)
 {
-    int device, block, processor;
+    int device, block, processor, major;
     CUFILTER_TRY_CUDA(cudaGetDevice(&device));
     CUFILTER_TRY_CUDA(
         cudaDeviceGetAttribute(&gpu->processors, cudaDevAttrMultiProcessorCount, device));
@@ -52,6 +52,9 @@ enum cufilter_status query(struct dwt_2d_gpu* gpu)
         cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
         &processor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+    CUFILTER_TRY_CUDA(
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    gpu->early = major >= 9;
     gpu->block_memory = (size_t)block;
     gpu->processor_memory = (size_t)processor;
     return CUFILTER_OK;

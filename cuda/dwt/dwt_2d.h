@@ -19,6 +19,7 @@ struct dwt_2d_shape {
 
 struct dwt_2d_gpu {
     int processors;
+    bool early;                            /* launches may begin early */
     size_t block_memory, processor_memory; /* shared memory, bytes */
 };
 

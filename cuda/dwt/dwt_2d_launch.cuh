@@ -30,16 +30,20 @@ struct dwt_tile_plan {
 constexpr int dwt_long_rows = 36;
 
 /* Output columns `wide` and rows `high`, of which a thread makes N columns; of large
- * images a block makes `rows`. */
+ * images a block makes `rows` from a ring of `stages`. */
 template <class T>
 void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, int spread,
-             int reach, int rows)
+             int reach, int rows, int stages)
 {
     constexpr int N = dwt_columns<T>, A = dwt_item<T>::vector;
     const dwt_2d_gpu& gpu = level.gpu;
     t.warps = level.shape.warps ? level.shape.warps : dwt_warps;
     while (!level.shape.warps && t.warps > 1 && wide <= 32 * N * t.warps / 2)
         t.warps /= 2;
+    /* Small images in more and narrower blocks. */
+    if (!level.shape.warps && t.warps > 2 &&
+        (long long)wide * high <= 2048LL * gpu.processors)
+        t.warps = 2;
     const int across = 32 * N * t.warps;
     t.strips = (wide + across - 1) / across;
     /* The window, what its alignment adds before and after. */
@@ -53,16 +57,19 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
     t.rows = level.shape.rows, t.stages = level.shape.stages;
     if (!t.rows) {
         /* Where four blocks a processor can take all of it at once, they share it
-         * evenly; else blocks are short, as the last ones leave processors idle. */
+         * evenly; else blocks are short, as the last ones leave processors idle. Odd
+         * numbers of rows spread better over the memory's channels. */
         const int at_once = 4 * gpu.processors / t.strips;
         const int even = at_once ? (high + at_once - 1) / at_once : high;
-        t.rows = even <= dwt_long_rows ? std::max(even, 2) : rows;
-        if (!t.stages && even <= dwt_long_rows)
-            t.stages = std::max(1, std::min(4, (int)(quarter / t.stage_bytes)));
+        t.rows = rows;
+        if (even <= dwt_long_rows) {
+            t.rows = even > 16 ? even | 1 : std::max(even, 3);
+            stages = std::min(even > 16 ? 2 : 3, (int)(quarter / t.stage_bytes));
+        }
     }
-    t.rows = std::max(1, std::min(t.rows, high));
     if (!t.stages)
-        t.stages = std::min(8, most);
+        t.stages = std::max(1, std::min(stages, most));
+    t.rows = std::max(1, std::min(t.rows, high));
     /* A thread of one warp for each. */
     t.stages = std::min({t.stages, t.stages_for(t.rows), 32});
 }
@@ -71,7 +78,8 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
  * they touch memory. */
 template <class... Parameters>
 enum cufilter_status dwt_2d_launch(const char* name, const dwt_tile_plan& t, int high,
-                                   cudaStream_t stream, void (*kernel)(Parameters...),
+                                   const dwt_2d_gpu& gpu, cudaStream_t stream,
+                                   void (*kernel)(Parameters...),
                                    Parameters... parameters)
 {
     cudaLaunchConfig_t config = {};
@@ -83,7 +91,7 @@ enum cufilter_status dwt_2d_launch(const char* name, const dwt_tile_plan& t, int
     config.dynamicSmemBytes = t.bytes();
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.numAttrs = gpu.early ? 1 : 0;
     const cudaError_t error = cudaLaunchKernelEx(&config, kernel, parameters...);
     return error == cudaSuccess ? CUFILTER_OK
                                 : cufilter_cuda_fail(error, "dwt_gpu", name);
@@ -104,10 +112,14 @@ enum cufilter_status dwt_forward_launch(const dwt_2d_level& l, cudaStream_t stre
     p.band_rows = (int)l.vertical->n_coefs, p.band_cols = (int)l.horizontal->n_coefs;
     p.start = (int)l.horizontal->start, p.mode = l.spec->mode;
     dwt_tile_plan t = {2, F - 2, 1, dwt_forward_source<T, F>::ROWS};
-    dwt_cut<T>(t, l, p.band_cols, p.band_rows, 2, F - 2, F <= 8 ? 16 : F <= 12 ? 32 : 64);
+    dwt_cut<T>(t, l, p.band_cols, p.band_rows, 2, F - 2,
+               F <= 8    ? 15
+               : F <= 12 ? 31
+                         : 95,
+               F <= 8 ? 8 : 4);
     p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
-    return dwt_2d_launch("the wavelet transform of an image", t, p.band_rows, stream,
-                         dwt_forward_kernel<T, F>, p);
+    return dwt_2d_launch("the wavelet transform of an image", t, p.band_rows, l.gpu,
+                         stream, dwt_forward_kernel<T, F>, p);
 }
 
 /* ------------------------------------------------------------------ inverse */
@@ -127,13 +139,14 @@ enum cufilter_status dwt_inverse_launch(const dwt_2d_level& l, cudaStream_t stre
     p.row_pairs = (int)l.vertical->n_pairs;
     dwt_tile_plan t = {1, F / 2 - 1, 4, dwt_inverse_source<T, F, SKIP>::ROWS};
     dwt_cut<T>(t, l, (p.cols + 1) / 2, p.row_pairs, 1, F / 2 - 1 + SKIP,
-               F <= 8    ? 22
-               : F <= 12 ? 32
-                         : 64);
+               F <= 8    ? 19
+               : F <= 12 ? 31
+                         : 95,
+               F <= 8 ? 6 : 4);
     p.strips = t.strips, p.seg = t.rows, p.stages = t.stages, p.row_items = t.row_items;
     p.keep = l.intermediate;
     return dwt_2d_launch("the inverse wavelet transform of an image", t, p.row_pairs,
-                         stream, dwt_inverse_kernel<T, F, SKIP>, p);
+                         l.gpu, stream, dwt_inverse_kernel<T, F, SKIP>, p);
 }
 
 /* ------------------------------------------------------------------ by length */

@@ -86,6 +86,7 @@ struct dwt_long_args {
     T* out[2][2];                        /* inverse the second is not used */
     ptrdiff_t in_pitch[2], out_pitch[2]; /* of in[0][0], and of the others */
     int across; /* along a row: threads that share one, a power of two */
+    bool early; /* the launch may begin early */
 };
 
 /* ------------------------------------------------------------------ along a row */
@@ -289,7 +290,7 @@ enum cufilter_status dwt_long_launch(const char* name, dim3 grid, unsigned threa
     config.dynamicSmemBytes = memory;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.numAttrs = p.early ? 1 : 0;
     const cudaError_t error = cudaLaunchKernelEx(&config, kernel, p);
     return error == cudaSuccess ? CUFILTER_OK
                                 : cufilter_cuda_fail(error, "dwt_gpu", name);
@@ -397,6 +398,7 @@ enum cufilter_status dwt_2d_long_forward(const dwt_2d_level& l, cudaStream_t str
     using quad = dwt_quad<typename dwt_item<T>::real>;
     const dwt_long_planes<T> planes(l);
     dwt_long_args<T> p = {};
+    p.early = l.gpu.early;
     p.taps = (const quad*)l.taps;
     p.half = (int)(l.spec->filter_length / 2);
     p.axis = dwt_long_axis_of<T>(l.horizontal, l.spec->mode, false);
@@ -421,6 +423,7 @@ enum cufilter_status dwt_2d_long_inverse(const dwt_2d_level& l, cudaStream_t str
     using quad = dwt_quad<typename dwt_item<T>::real>;
     const dwt_long_planes<T> planes(l);
     dwt_long_args<T> p = {};
+    p.early = l.gpu.early;
     p.half = (int)(l.spec->filter_length / 2);
     p.taps = (const quad*)l.taps + p.half;
     p.axis = dwt_long_axis_of<T>(l.vertical, l.spec->mode, true);
