@@ -93,6 +93,8 @@ enum cufilter_status fill_tables(struct iir_lookback* l,
     CUFILTER_TRY_CUDA(cudaMalloc(&l->tables, device.size()));
     CUFILTER_TRY_CUDA(
         cudaMemcpy(l->tables, device.data(), device.size(), cudaMemcpyHostToDevice));
+    /* A copy from pageable memory may return before it has arrived. */
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
     return CUFILTER_OK;
 }
 

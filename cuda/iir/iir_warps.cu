@@ -184,6 +184,8 @@ enum cufilter_status upload(void** to, const void* from, size_t bytes)
 {
     CUFILTER_TRY_CUDA(cudaMalloc(to, bytes));
     CUFILTER_TRY_CUDA(cudaMemcpy(*to, from, bytes, cudaMemcpyHostToDevice));
+    /* A copy from pageable memory may return before it has arrived. */
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
     return CUFILTER_OK;
 }
 
