@@ -386,6 +386,9 @@ enum cufilter_status dwt_2d_long_taps(const struct dwt_spec* s, void** taps)
     cudaError_t error = cudaMalloc(taps, 2 * half * sizeof(quad));
     if (error == cudaSuccess)
         error = cudaMemcpy(*taps, host, 2 * half * sizeof(quad), cudaMemcpyHostToDevice);
+    /* The copy may still be under way, and not every stream waits for it. */
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(cudaStreamLegacy);
     cufilter_free(host);
     return error == cudaSuccess
                ? CUFILTER_OK
