@@ -3,7 +3,7 @@
  * levels, pitches and alignments against float64; poisoned outputs with guard zones; the
  * same bits from run to run. Exits with 77 where there is no GPU.
  *
- *     dwt_kernels_test [test [cases [seed]] | bench | sweep] */
+ *     dwt_kernels_test [test [cases [seed]] | bench] */
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -516,58 +516,10 @@ struct bench {
     }
 };
 
-void run_bench(bool sweep)
+void run_bench()
 {
     bench b;
     const auto per = CUFILTER_DWT_PERIODIZATION;
-    if (sweep) {
-        const int w = 4;
-        for (struct dwt_2d_shape shape : {dwt_2d_shape{0, 0, 0},
-                                          {w, 4, 8},
-                                          {w, 4, 16},
-                                          {w, 3, 31},
-                                          {w, 4, 31},
-                                          {w, 4, 32},
-                                          {w, 6, 32},
-                                          {w, 6, 16},
-                                          {w, 6, 12}})
-            b.line("db4", CUFILTER_DWT_F32, per, 4096, 4096, 1, shape);
-        b.line("haar", CUFILTER_DWT_F32, per, 4096, 4096, 1, {w, 4, 32});
-        b.line("haar", CUFILTER_DWT_F32, per, 1024, 1024, 1, {w / 2, 3, 3});
-        for (struct dwt_2d_shape shape :
-             {dwt_2d_shape{0, 0, 0}, {w, 8, 12}, {w, 8, 16}, {w, 8, 22}})
-            b.line("db4", CUFILTER_DWT_F32, per, 8192, 8192, 1, shape);
-        for (struct dwt_2d_shape shape : {dwt_2d_shape{0, 0, 0},
-                                          {w, 3, 2},
-                                          {w, 3, 3},
-                                          {w / 2, 3, 3},
-                                          {w / 2, 4, 4},
-                                          {w / 4, 4, 4}})
-            b.line("db4", CUFILTER_DWT_F32, per, 1024, 1024, 1, shape);
-        for (struct dwt_2d_shape shape :
-             {dwt_2d_shape{0, 0, 0}, {w, 4, 96}, {w, 4, 32}, {w, 8, 48}})
-            b.line("db10", CUFILTER_DWT_F32, per, 8192, 8192, 1, shape);
-        b.line("db4", CUFILTER_DWT_F32, per, 2048, 2048, 1, {});
-        const auto sym = CUFILTER_DWT_SYMMETRIC;
-        b.line("db4", CUFILTER_DWT_F32, sym, 8192, 8192, 1, {w, 8, 22});
-        b.line("db4", CUFILTER_DWT_F32, CUFILTER_DWT_ANTIREFLECT, 8192, 8192, 1,
-               {w, 8, 22});
-        b.line("db4", CUFILTER_DWT_F32, sym, 4096, 4096, 1, {w, 4, 32});
-        b.line("db4", CUFILTER_DWT_F32, CUFILTER_DWT_ANTIREFLECT, 4096, 4096, 1,
-               {w, 4, 32});
-        b.line("db4", CUFILTER_DWT_F32, sym, 8191, 8191, 1, {w, 8, 22});
-        b.line("db4", CUFILTER_DWT_F64, per, 8192, 4096, 1, {w, 8, 22});
-        b.line("db4", CUFILTER_DWT_C64, per, 8192, 4096, 1, {w, 8, 22});
-        b.line("db10", CUFILTER_DWT_F64, per, 8192, 4096, 1, {w, 6, 64});
-        b.line("haar", CUFILTER_DWT_F32, per, 8192, 8192, 1, {w, 8, 22});
-        b.line("db4", CUFILTER_DWT_F32, per, 8192, 8192, 3, {});
-        b.line("db4", CUFILTER_DWT_F32, per, 16384, 16384, 3, {});
-        b.line("db4", CUFILTER_DWT_F32, per, 16384, 16384, 1, {w, 8, 22});
-        for (const char* name : {"db11", "coif17"})
-            b.line(name, CUFILTER_DWT_F32, per, 8192, 8192, 1, {});
-        b.line("coif17", CUFILTER_DWT_F64, per, 8192, 4096, 1, {});
-        return;
-    }
     const dwt_2d_shape chosen = {};
     for (size_t n : {1024, 2048, 4096, 8192, 16384})
         for (const char* name : {"bior3.3", "db4"})
@@ -601,19 +553,8 @@ int main(int argc, char** argv)
         return 77;
     }
     const std::string what = argc > 1 ? argv[1] : "test";
-    if (what == "profile") {
-        const spec_owner owner(CUFILTER_DWT_F32, CUFILTER_DWT_PERIODIZATION, 8192, 8192,
-                               1, wavelet("db4"));
-        const engine_owner engine(owner.s);
-        dwt_2d_set_shape(engine.e, {4, std::atoi(argv[2]), std::atoi(argv[3])});
-        device_bytes x((size_t)8192 * 8192 * 4), y(x.n);
-        check_status(dwt_engine_2d.forward(engine.e, x.p, 8192, y.p, 0, nullptr));
-        check_status(dwt_engine_2d.inverse(engine.e, y.p, 0, x.p, 8192, nullptr));
-        check_cuda(cudaDeviceSynchronize(), "run");
-        return 0;
-    }
-    if (what == "bench" || what == "sweep") {
-        run_bench(what == "sweep");
+    if (what == "bench") {
+        run_bench();
         return 0;
     }
     return test(argc > 2 ? std::atoi(argv[2]) : 1000,

@@ -156,12 +156,18 @@ __device__ __forceinline__ bool dwt_plain(const dwt_device_term<R>& term)
 
 /* ------------------------------------------------------------------ barriers */
 
+/* dwt_barriers_ready() after the thread's last one. */
 __device__ __forceinline__ void dwt_barrier_init(uint64_t* barrier, uint32_t arrivals)
 {
 #if CUFILTER_BULK_COPIES
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
                  "r"(arrivals)
                  : "memory");
+#endif
+}
+__device__ __forceinline__ void dwt_barriers_ready()
+{
+#if CUFILTER_BULK_COPIES
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
 }
@@ -225,6 +231,8 @@ struct dwt_span {
  *     row(k)              where column 0 of row k lies
  *     shift_of(k)         of row k, where not `scattered`
  *     scattered           rows' shifts follow no rule */
+constexpr int dwt_pipe_columns = 64;
+
 template <class T, class Source>
 struct dwt_pipe {
     static constexpr int ROWS = Source::ROWS, A = dwt_item<T>::vector;
@@ -235,6 +243,7 @@ struct dwt_pipe {
     T* tile;                /* [stages][ROWS][row_items] */
     uint64_t *full, *empty; /* [stages] */
     int* shifts;            /* [stages][ROWS] */
+    int* columns;           /* [dwt_pipe_columns], see copy_items() */
     int stages, n_stages, row_items;
     bool edge;       /* some of the window's columns lie outside, or next to that */
     bool fill;       /* some items come one by one */
@@ -248,12 +257,13 @@ struct dwt_pipe {
         full = (uint64_t*)(tile + (ptrdiff_t)stages * ROWS * row_items);
         empty = full + stages;
         shifts = (int*)(empty + stages);
+        columns = shifts + stages * ROWS;
         n_stages = (s.n_rows + ROWS - 1) / ROWS;
         edge = s.c0 < A || s.c0 + s.width + A > s.n;
         fill = edge || beyond;
         const int low = max(0, -s.c0), high = min(s.width, s.n - s.c0);
-        left = low < high ? min(s.width, low + A - 1) : s.width;
-        right = max(left, high - (A - 1));
+        left = low < high ? min(s.width, low + 2 * A - 2) : s.width;
+        right = max(left, high - (2 * A - 2));
     }
     /* By all threads. */
     __device__ __forceinline__ void init(int consumers) const
@@ -261,6 +271,7 @@ struct dwt_pipe {
         if ((int)threadIdx.x < stages) {
             dwt_barrier_init(&full[threadIdx.x], ROWS + (fill ? 32 : 0));
             dwt_barrier_init(&empty[threadIdx.x], consumers);
+            dwt_barriers_ready();
         }
         __syncthreads();
     }
@@ -278,80 +289,84 @@ struct dwt_pipe {
         return shift;
     }
 
-    /* A bulk copy may begin and end up to A - 1 items outside of an inner window. */
+    /* A bulk copy may begin and end up to A - 1 items outside of an inner window. At the
+     * edges it takes the same place in shared memory whatever the shift, so that it never
+     * writes over what came item by item. */
     __device__ __forceinline__ dwt_span bulk_span(int shift) const
     {
         const int width = source.width;
         if (!edge)
             return {-shift, (width + shift + A - 1) / A * A - shift};
         const int low = max(0, -source.c0), high = min(width, source.n - source.c0);
-        const int begin = (low + shift + A - 1) / A * A - shift;
-        const int end = (high + shift) / A * A - shift;
+        const int begin = (low + 2 * A - 2) / A * A - shift;
+        const int end = high / A * A - shift;
         return begin < end ? dwt_span{begin, end} : dwt_span{width, width};
     }
 
     /* Stage k into place s of the ring, by one warp. */
-    __device__ __forceinline__ void request(int k, int s, const term_type& mine) const
+    __device__ __forceinline__ void request(int k, int s) const
     {
-        const int lane = threadIdx.x % 32, row = k * ROWS + lane, slot = s * ROWS + lane;
+        const int lane = threadIdx.x % 32, r = lane % ROWS, slot = s * ROWS + r;
+        const bool exists = k * ROWS + r < source.n_rows;
+        const T* const row = source.row(exists ? k * ROWS + r : 0);
+        const int shift = dwt_shift(row + source.c0);
+        const dwt_span span = bulk_span(shift);
+        T* const to = place(slot) + shift;
         if (lane < ROWS) {
-            uint32_t bytes = 0;
-            int shift = source.shift_of(row);
-            const T* from = nullptr;
-            dwt_span span = {0, 0};
-            if (row < source.n_rows) {
-                from = source.row(row) + source.c0;
-                shift = dwt_shift(from);
-                span = bulk_span(shift);
-                bytes = (uint32_t)((span.end - span.begin) * (int)sizeof(T));
-            }
+            const uint32_t bytes =
+                exists ? (uint32_t)((span.end - span.begin) * (int)sizeof(T)) : 0;
             shifts[slot] = shift;
             bulk_expect(&full[s], bytes);
             if (bytes)
-                bulk_copy(place(slot) + shift + span.begin, from + span.begin, bytes,
-                          &full[s]);
+                bulk_copy(to + span.begin, row + source.c0 + span.begin, bytes, &full[s]);
         }
-        if (fill) {
+        if (!fill)
+            return;
+        if (copies()) {
+            if (exists)
+                copy_items(to, row, span);
+            dwt_barrier_arrive_after_copies(&full[s]);
+        } else {
             __syncwarp();
-            const bool copied = fill_stage(k, s, mine);
-            if (copied)
-                dwt_barrier_arrive_after_copies(&full[s]);
-            else
-                dwt_barrier_arrive(&full[s]);
+            const int end = min(ROWS, source.n_rows - k * ROWS);
+            for (int i = lane; i < left + source.width - right; i += 32)
+                sum_column(k, s, end, column_of(i), term_of(i));
+            dwt_barrier_arrive(&full[s]);
         }
     }
-    /* Where the mode needs no arithmetic the items come by copies; true then. */
-    __device__ __forceinline__ bool fill_stage(int k, int s, const term_type& mine) const
+    /* Whether items come by copies, the mode needing no arithmetic. */
+    __device__ __forceinline__ bool copies() const
     {
-        const int slots = left + source.width - right;
-        const int end = min(ROWS, source.n_rows - k * ROWS);
-        const bool copies = source.mode != CUFILTER_DWT_SMOOTH &&
-                            source.mode != CUFILTER_DWT_ANTISYMMETRIC &&
-                            source.mode != CUFILTER_DWT_ANTIREFLECT;
-        for (int i = threadIdx.x % 32; i < slots; i += 32) {
-            const term_type t = i < 32 ? mine : term_of(i);
-            const int c = i < left ? i : right + i - left;
-            if (copies)
-                copy_column(k, s, end, c, t);
-            else
-                sum_column(k, s, end, c, t);
-        }
-        return copies;
+        return source.mode != CUFILTER_DWT_SMOOTH &&
+               source.mode != CUFILTER_DWT_ANTISYMMETRIC &&
+               source.mode != CUFILTER_DWT_ANTIREFLECT;
     }
-    __device__ __forceinline__ bool wanted(int c, int shift) const
+    /* Slot i of those that may have to come item by item. */
+    __device__ __forceinline__ int column_of(int i) const
     {
-        const dwt_span span = bulk_span(shift);
+        return i < left ? i : right + i - left;
+    }
+    __device__ __forceinline__ bool wanted(int c, dwt_span span) const
+    {
         return c < span.begin || c >= span.end;
     }
-    __device__ __forceinline__ void copy_column(int k, int s, int end, int c,
-                                                const term_type& t) const
+    /* What the bulk copy left out of this lane's row: 32 / ROWS lanes share one.
+     * `columns` says where the first slots' items lie, -1 for zeros. */
+    __device__ __forceinline__ void copy_items(T* to, const T* row, dwt_span span) const
     {
-        for (int r = 0; r < end; ++r) {
-            const int shift = shifts[s * ROWS + r];
-            if (wanted(c, shift))
-                dwt_copy_item(place(s * ROWS + r) + shift + c,
-                              source.row(k * ROWS + r) + t.index, t.scale != 0);
+        const int slots = left + source.width - right;
+        for (int i = threadIdx.x % 32 / ROWS; i < slots; i += 32 / ROWS) {
+            const int c = column_of(i);
+            if (!wanted(c, span))
+                continue;
+            const int from = i < dwt_pipe_columns ? columns[i] : place_of(i);
+            dwt_copy_item(to + c, row + max(from, 0), from >= 0);
         }
+    }
+    __device__ __forceinline__ int place_of(int i) const
+    {
+        const term_type t = term_of(i);
+        return t.scale != 0 ? (int)t.index : -1;
     }
     /* All loads first: each takes long. */
     __device__ __forceinline__ void sum_column(int k, int s, int end, int c,
@@ -374,16 +389,16 @@ struct dwt_pipe {
         for (int r = 0; r < ROWS; ++r)
             if (r < end) {
                 const int shift = shifts[s * ROWS + r];
-                if (wanted(c, shift))
+                if (wanted(c, bulk_span(shift)))
                     place(s * ROWS + r)[shift + c] = dwt_fma(
                         t.last, last[r],
                         dwt_fma(t.first, first[r], dwt_fma(t.scale, item[r], T{})));
             }
     }
-    /* The column of a slot of fill_stage(). */
+    /* Of a slot's column. */
     __device__ __forceinline__ term_type term_of(int i) const
     {
-        const int c = source.c0 + (i < left ? i : right + i - left);
+        const int c = source.c0 + column_of(i);
         if (c >= 0 && c < source.n)
             return {c, real(1), real(0), real(0), false};
         return dwt_far_term<real>(c, source.n, source.mode);
@@ -392,19 +407,17 @@ struct dwt_pipe {
     /* By the last warp: all stages, as places come free. */
     __device__ __forceinline__ void produce() const
     {
-        const int lane = threadIdx.x % 32;
-        term_type mine = {};
-        if (fill && lane < left + source.width - right)
-            mine = term_of(lane);
+        if (fill)
+            for (int i = threadIdx.x % 32;
+                 i < min(left + source.width - right, dwt_pipe_columns); i += 32)
+                columns[i] = place_of(i);
+        __syncwarp();
         int s = 0;
         uint32_t parity = 1;
         for (int k = 0; k < n_stages; ++k) {
-            if (k >= stages) {
+            if (k >= stages)
                 bulk_wait(&empty[s], parity);
-                if (fill)
-                    bulk_fence();
-            }
-            request(k, s, mine);
+            request(k, s);
             if (++s == stages) {
                 s = 0;
                 parity ^= 1;

@@ -23,7 +23,10 @@ struct dwt_tile_plan {
     {
         return ((step * out + halo) * fan + stage_rows - 1) / stage_rows;
     }
-    size_t bytes() const { return stage_bytes * (size_t)stages; }
+    size_t bytes() const
+    {
+        return stage_bytes * (size_t)stages + dwt_pipe_columns * sizeof(int);
+    }
 };
 
 /* Rows of blocks that do all of an image at once. */
@@ -50,9 +53,10 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
     t.row_items = (spread * across + reach + 2 * A + A - 1) / A * A;
     t.stage_bytes =
         t.stage_rows * (t.row_items * sizeof(T) + sizeof(int)) + 2 * sizeof(uint64_t);
-    /* What the system takes of each block is 1 KiB. */
-    const size_t quarter = gpu.processor_memory / 4 - 1024;
-    const size_t memory = std::min(gpu.block_memory, gpu.processor_memory / 3 - 1024);
+    /* What the system takes of each block is 1 KiB, and the columns' table. */
+    const size_t quarter = gpu.processor_memory / 4 - 1280;
+    const size_t memory =
+        std::min(gpu.block_memory - 256, gpu.processor_memory / 3 - 1280);
     const int most = std::max(1, std::min(32, (int)(memory / t.stage_bytes)));
     t.rows = level.shape.rows, t.stages = level.shape.stages;
     if (!t.rows) {
