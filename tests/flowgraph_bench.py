@@ -10,41 +10,27 @@ median of blocks.copy beside it: default buffers to copy with default buffers, a
 to copy with buffers of the same size.
 """
 
-import argparse
 import statistics
-import time
 
 import numpy as np
 from gnuradio import blocks, cufilter, gr
 from gnuradio import filter as stock
+from flowgraph_rate import TimedCase, measure_all, parser_of, size_buffers, where
 
 
-class Case:
+class Case(TimedCase):
     def __init__(self, name, n_taps, batch_items, make):
+        super().__init__(1000000)
         self.name, self.n_taps, self.batch_items, self.make = (
             name, n_taps, batch_items, make)
-        self.rates, self.rate = [], 0.0
 
     def run(self, n_items):
         block = self.make()
         source, head = blocks.null_source(8), blocks.head(8, n_items)
-        if self.batch_items:
-            # cufilter's blocks size the buffer before them, copy cannot.
-            head.set_min_output_buffer(0, 2 * self.batch_items)
-            source.set_min_output_buffer(0, 2 * self.batch_items)
-            block.set_min_output_buffer(0, 2 * self.batch_items)
+        size_buffers(self.batch_items, source, head, block)
         tb = gr.top_block()
         tb.connect(source, head, block, blocks.null_sink(8))
-        start = time.perf_counter()
-        tb.run()
-        return n_items / (time.perf_counter() - start) / 1e6
-
-    def measure(self, seconds):
-        """Grows the stream until a run takes long enough, from the last rate on."""
-        if not self.rate:
-            self.rate = self.run(2000000)
-        self.rate = self.run(max(int(self.rate * 1e6 * seconds), 1000000))
-        self.rates.append(self.rate)
+        return self.rate_of(tb, n_items)
 
 
 def cases(n_taps_list, batch_items, devices, kind):
@@ -58,31 +44,19 @@ def cases(n_taps_list, batch_items, devices, kind):
             yield Case("stock " + name, n_taps, batch,
                        lambda taps=taps: getattr(stock, name)(1, taps))
             for device in devices:
-                where = "CPU" if device < 0 else "GPU %d" % device
-                yield Case("cufilter " + where, n_taps, batch,
+                yield Case("cufilter " + where(device), n_taps, batch,
                            lambda taps=taps, device=device: getattr(cufilter, name)(
                                1, taps, device=device, batch_items=batch))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--taps", type=int, nargs="+", default=[64, 645, 4096])
     parser.add_argument("--kind", choices=("ccc", "ccf"), default="ccc")
-    parser.add_argument("--batch-items", type=int, default=1 << 20)
-    parser.add_argument("--devices", type=int, nargs="+",
-                        default=[-1] + [0] * (cufilter.device_count() > 0),
-                        help="-1: CPU (default: the CPU and GPU 0 where there is one)")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of one run")
     args = parser.parse_args()
 
-    for device in args.devices:
-        if device >= 0:
-            print("GPU %d: %s" % (device, cufilter.device_info(device)["name"]))
-    all_cases = list(cases(args.taps, args.batch_items, args.devices, args.kind))
-    for _ in range(args.runs):
-        for case in all_cases:
-            case.measure(args.seconds)
+    all_cases = measure_all(cases(args.taps, args.batch_items, args.devices, args.kind),
+                            args)
 
     copies = {case.batch_items: statistics.median(case.rates)
               for case in all_cases if case.name == "blocks.copy"}

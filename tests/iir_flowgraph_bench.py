@@ -9,39 +9,26 @@ The runs of all X take turns; each line gives the median rate in million items a
 its ratio to stock's with the same filter and buffers.
 """
 
-import argparse
 import statistics
-import time
 
 from gnuradio import blocks, cufilter, gr
 from gnuradio import filter as stock
+from flowgraph_rate import TimedCase, measure_all, parser_of, size_buffers, where
 
 
-class Case:
+class Case(TimedCase):
     def __init__(self, name, what, size, batch_items, make):
+        super().__init__()
         self.name, self.what, self.size, self.make = name, what, size, make
         self.batch_items = batch_items
-        self.rates, self.rate = [], 0.0
 
     def run(self, n_items):
         block = self.make()
         source, head = blocks.null_source(self.size), blocks.head(self.size, n_items)
-        if self.batch_items:
-            # cufilter's blocks size the buffer before them, stock's cannot.
-            for one in (source, head, block):
-                one.set_min_output_buffer(0, 2 * self.batch_items)
+        size_buffers(self.batch_items, source, head, block)
         tb = gr.top_block()
         tb.connect(source, head, block, blocks.null_sink(self.size))
-        start = time.perf_counter()
-        tb.run()
-        return n_items / (time.perf_counter() - start) / 1e6
-
-    def measure(self, seconds):
-        """Grows the stream until a run takes long enough, from the last rate on."""
-        if not self.rate:
-            self.rate = self.run(1000000)
-        self.rate = self.run(max(int(self.rate * 1e6 * seconds), 500000))
-        self.rates.append(self.rate)
+        return self.rate_of(tb, n_items)
 
 
 def filters():
@@ -78,34 +65,19 @@ def cases(batch_items, devices):
                                *arguments))
             for device in devices:
                 options = {"device": device, "batch_items": batch}
-                where = "CPU" if device < 0 else "GPU %d" % device
                 if name:
-                    yield Case("%s, %s" % (name, where), what, size, batch,
+                    yield Case("%s, %s" % (name, where(device)), what, size, batch,
                                lambda name=name, arguments=arguments, options=options:
                                getattr(cufilter, name)(*arguments, **options))
                 ours = "sos_filter_" + 2 * item
-                yield Case("%s, %s" % (ours, where), what, size, batch,
+                yield Case("%s, %s" % (ours, where(device)), what, size, batch,
                            lambda ours=ours, sos=sos, options=options:
                            getattr(cufilter, ours)(sos, **options))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--batch-items", type=int, default=1 << 20)
-    parser.add_argument("--devices", type=int, nargs="+",
-                        default=[-1] + [0] * (cufilter.device_count() > 0),
-                        help="-1: CPU (default: the CPU and GPU 0 where there is one)")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of one run")
-    args = parser.parse_args()
-
-    for device in args.devices:
-        if device >= 0:
-            print("GPU %d: %s" % (device, cufilter.device_info(device)["name"]))
-    all_cases = list(cases(args.batch_items, args.devices))
-    for _ in range(args.runs):
-        for case in all_cases:
-            case.measure(args.seconds)
+    args = parser_of(__doc__).parse_args()
+    all_cases = measure_all(cases(args.batch_items, args.devices), args)
 
     print("%-34s %-11s %9s %9s %9s" % ("block", "filter", "batch", "Mitems/s", "of stock"))
     against = {}

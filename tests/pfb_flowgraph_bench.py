@@ -9,50 +9,34 @@ each line gives the median rate in million input items a second and its ratio to
 128 channels (vector output) or at the same channels (ports).
 """
 
-import argparse
 import statistics
-import time
 
 import numpy as np
 from gnuradio import blocks, cufilter, gr
 from gnuradio import filter as stock
+from flowgraph_rate import TimedCase, measure_all, parser_of, size_buffers, where
 
 ITEM = gr.sizeof_gr_complex
 
 
-class Case:
+class Case(TimedCase):
     """`ports` outputs of `vlen` items each."""
 
     def __init__(self, name, K, ratio, batch_items, ports, vlen, make, against):
+        super().__init__()
         self.name, self.K, self.ratio, self.batch_items = name, K, ratio, batch_items
         self.ports, self.vlen, self.make, self.against = ports, vlen, make, against
-        self.rates, self.rate = [], 0.0
 
     def run(self, n_items):
         block = self.make()
         source, head = blocks.null_source(ITEM), blocks.head(ITEM, n_items)
         sink = blocks.null_sink(ITEM * self.vlen)
-        if self.batch_items:
-            for one in (source, head):
-                one.set_min_output_buffer(0, 2 * self.batch_items)
+        size_buffers(self.batch_items, source, head)
         tb = gr.top_block()
         tb.connect(source, head, block)
         for port in range(self.ports):
             tb.connect((block, port), (sink, port))
-        start = time.perf_counter()
-        tb.run()
-        return n_items / (time.perf_counter() - start) / 1e6
-
-    def measure(self, seconds):
-        """Grows the stream until a run takes long enough, from the last rate on."""
-        if not self.rate:
-            self.rate = self.run(1000000)
-        self.rate = self.run(max(int(self.rate * 1e6 * seconds), 500000))
-        self.rates.append(self.rate)
-
-
-def where(device):
-    return "CPU" if device < 0 else "GPU %d" % device
+        return self.rate_of(tb, n_items)
 
 
 def cases(devices, batch_items, taps_per_branch):
@@ -93,23 +77,12 @@ def cases(devices, batch_items, taps_per_branch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--batch-items", type=int, default=1 << 20)
+    parser = parser_of(__doc__)
     parser.add_argument("--taps-per-branch", type=int, default=12)
-    parser.add_argument("--devices", type=int, nargs="+",
-                        default=[-1] + [0] * (cufilter.device_count() > 0),
-                        help="-1: CPU (default: the CPU and GPU 0 where there is one)")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of one run")
     args = parser.parse_args()
 
-    for device in args.devices:
-        if device >= 0:
-            print("GPU %d: %s" % (device, cufilter.device_info(device)["name"]))
-    all_cases = list(cases(args.devices, args.batch_items, args.taps_per_branch))
-    for _ in range(args.runs):
-        for case in all_cases:
-            case.measure(args.seconds)
+    all_cases = measure_all(cases(args.devices, args.batch_items, args.taps_per_branch),
+                            args)
     print("%-24s %5s %5s %9s %9s %9s %17s" % ("block", "K", "K/R", "batch", "Mitems/s",
                                              "to stock", "least .. most"))
     for case in all_cases:

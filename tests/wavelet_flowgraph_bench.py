@@ -8,11 +8,10 @@ the CPU and on each GPU named. The runs of all X take turns; each line gives the
 rate in million samples a second.
 """
 
-import argparse
 import statistics
-import time
 
 from gnuradio import blocks, cufilter, gr
+from flowgraph_rate import TimedCase, measure_all, parser_of, size_buffers, where
 
 try:
     from gnuradio import wavelet as stock
@@ -20,33 +19,23 @@ except ImportError:
     stock = None
 
 
-class Case:
+class Case(TimedCase):
     def __init__(self, name, make, batch_items):
+        super().__init__(1000000)
         self.name, self.make, self.batch_items = name, make, batch_items
-        self.rates, self.rate = [], 0.0
 
     def run(self, n_samples):
         block = self.make()
         size = block.input_signature().sizeof_stream_item(0)
         n = max(n_samples * 4 // size, 1)
         tb, source, head = gr.top_block(), blocks.null_source(size), blocks.head(size, n)
-        if self.batch_items:
-            for before in (source, head):
-                before.set_min_output_buffer(0, 2 * self.batch_items)
+        size_buffers(self.batch_items, source, head)
         tb.connect(source, head, block)
         ports = getattr(block, "levels", int)() + 1 if "dwt_stream" in self.name else 1
         for port in range(ports):
             out = block.output_signature().sizeof_stream_item(port)
             tb.connect((block, port), blocks.null_sink(out))
-        start = time.perf_counter()
-        tb.run()
-        return n * size / 4 / (time.perf_counter() - start) / 1e6
-
-    def measure(self, seconds):
-        if not self.rate:
-            self.rate = self.run(2000000)
-        self.rate = self.run(max(int(self.rate * 1e6 * seconds), 1000000))
-        self.rates.append(self.rate)
+        return self.rate_of(tb, n * size / 4)
 
 
 def cases(devices, batch):
@@ -56,43 +45,31 @@ def cases(devices, batch):
         if stock:
             yield Case("stock " + name, lambda s=size, o=order: stock.wavelet_ff(s, o), 0)
         for device in devices:
-            yield Case(name + where(device), lambda s=size, o=order, d=device:
+            yield Case(name + " " + where(device), lambda s=size, o=order, d=device:
                        cufilter.wavelet_ff(s, o, device=d, batch_items=batch // s),
                        batch // size)
     for device in devices:
         for wavelet, levels in (("db4", 5), ("db20", 5)):
             keywords = {"device": device, "batch_items": batch // 4096}
-            yield Case("dwt_ff(4096, %s, %d levels)" % (wavelet, levels) + where(device),
+            yield Case("dwt_ff(4096, %s, %d levels) " % (wavelet, levels) + where(device),
                        lambda w=wavelet, l=levels, k=keywords:
                        cufilter.dwt_ff(4096, w, "symmetric", l, **k), batch // 4096)
-        yield Case("dwt2_ff(512, 512, bior3.3, 3)" + where(device), lambda d=device:
+        yield Case("dwt2_ff(512, 512, bior3.3, 3) " + where(device), lambda d=device:
                    cufilter.dwt2_ff(512, 512, "bior3.3", "symmetric", 3, device=d), 0)
-        yield Case("wavelet_denoise_ff(4096)" + where(device), lambda d=device:
+        yield Case("wavelet_denoise_ff(4096) " + where(device), lambda d=device:
                    cufilter.wavelet_denoise_ff(4096, threshold=1, device=d,
                                                batch_items=batch // 4096), batch // 4096)
         for wavelet, levels in (("haar", 3), ("db4", 3), ("db4", 8), ("db20", 3)):
             name = "dwt_stream_ff(%s, %d)" % (wavelet, levels)
-            yield Case(name + where(device), lambda w=wavelet, l=levels, d=device:
+            yield Case(name + " " + where(device), lambda w=wavelet, l=levels, d=device:
                        cufilter.dwt_stream_ff(w, l, d, batch), batch)
 
 
-def where(device):
-    return " CPU" if device < 0 else " GPU %d" % device
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--batch", type=int, default=1 << 18, help="samples")
-    parser.add_argument("--devices", type=int, nargs="+",
-                        default=[-1] + [0] * (cufilter.device_count() > 0),
-                        help="-1: CPU (default: the CPU and GPU 0 where there is one)")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of one run")
+    parser = parser_of(__doc__)
+    parser.set_defaults(batch_items=1 << 18)
     args = parser.parse_args()
-    all_cases = list(cases(args.devices, args.batch))
-    for _ in range(args.runs):
-        for case in all_cases:
-            case.measure(args.seconds)
+    all_cases = measure_all(cases(args.devices, args.batch_items), args)
     print("%-36s %12s %15s" % ("block", "Msamples/s", "least .. most"))
     for case in all_cases:
         least, most = min(case.rates), max(case.rates)
