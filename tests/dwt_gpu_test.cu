@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <cuda_runtime.h>
+#include "support/cuda_checks.h"
 
 namespace {
 
@@ -25,21 +26,6 @@ constexpr size_t guard = 64;           /* bytes before and after */
 
 int failures = 0, cases = 0;
 double worst[3]; /* by type */
-
-void check_cuda(cudaError_t e, const char* what)
-{
-    if (e == cudaSuccess)
-        return;
-    std::printf("%s: %s\n", what, cudaGetErrorString(e));
-    std::exit(1);
-}
-void check_status(enum cufilter_status status)
-{
-    if (status == CUFILTER_OK)
-        return;
-    std::printf("%s\n", cufilter_last_error());
-    std::exit(1);
-}
 
 /* Device memory that grows and is used again. */
 struct device_bytes {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 #include "../cuda/dwt/dwt_2d.h"
+#include "support/cuda_checks.h"
 
 namespace {
 
@@ -22,21 +23,6 @@ constexpr size_t guard = 64; /* output items before and after */
 constexpr unsigned char poison = 0xff;
 
 int failures = 0;
-
-void check_cuda(cudaError_t e, const char* what)
-{
-    if (e == cudaSuccess)
-        return;
-    std::printf("%s: %s\n", what, cudaGetErrorString(e));
-    std::exit(1);
-}
-void check_status(enum cufilter_status status)
-{
-    if (status == CUFILTER_OK)
-        return;
-    std::printf("%s\n", cufilter_last_error());
-    std::exit(1);
-}
 
 using image = std::vector<double>;
 

@@ -13,6 +13,7 @@
 #include <random>
 #include <vector>
 #include "../cuda/fir/fir_internal.h"
+#include "support/cuda_checks.h"
 
 namespace {
 
@@ -22,21 +23,6 @@ constexpr unsigned char poison = 0x7f;
 constexpr double error_bar = 5e-7;
 
 int failures = 0;
-
-void check_cuda(cudaError_t e, const char* what)
-{
-    if (e == cudaSuccess)
-        return;
-    std::printf("%s: %s\n", what, cudaGetErrorString(e));
-    std::exit(1);
-}
-void check_status(enum cufilter_status status)
-{
-    if (status == CUFILTER_OK)
-        return;
-    std::printf("%s\n", cufilter_last_error());
-    std::exit(1);
-}
 
 struct device_bytes {
     unsigned char* p = nullptr;

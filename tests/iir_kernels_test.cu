@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 #include "../cuda/iir/iir_gpu.h"
+#include "support/cuda_checks.h"
 
 namespace {
 
@@ -31,21 +32,6 @@ constexpr unsigned char poison = 0x7f;
 int failures = 0;
 bool small = false;
 std::mt19937_64 engine(1);
-
-void check_cuda(cudaError_t e, const char* what)
-{
-    if (e == cudaSuccess)
-        return;
-    std::printf("%s: %s\n", what, cudaGetErrorString(e));
-    std::exit(1);
-}
-void check_status(enum cufilter_status status)
-{
-    if (status == CUFILTER_OK)
-        return;
-    std::printf("%s\n", cufilter_last_error());
-    std::exit(1);
-}
 
 size_t pick(size_t low, size_t high) /* both included */
 {

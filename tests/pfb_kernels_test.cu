@@ -13,6 +13,7 @@
 #include <cuda_runtime.h>
 
 #include "pfb_reference.h"
+#include "support/cuda_checks.h"
 
 using namespace pfb_reference;
 
@@ -23,22 +24,6 @@ constexpr size_t first_call = 4099, guard = 16;
 const cf poison(-12345.678f, 98765.4f);
 
 int failures = 0;
-
-void check_cuda(cudaError_t e, const char* what)
-{
-    if (e == cudaSuccess)
-        return;
-    std::printf("%s: %s\n", what, cudaGetErrorString(e));
-    std::exit(1);
-}
-
-void check_status(enum cufilter_status status)
-{
-    if (status == CUFILTER_OK)
-        return;
-    std::printf("%s\n", cufilter_last_error());
-    std::exit(1);
-}
 
 /* Items in device memory. */
 struct device_items {
