@@ -63,6 +63,45 @@ def execute(command, folder, **environment):
                           stderr=subprocess.STDOUT)
 
 
+class Graph:
+    """A flowgraph as GRC saves it."""
+
+    def __init__(self, name, language):
+        self.name, self.language = name, language
+        self.blocks, self.connections = [], []
+
+    def add(self, block_id, name, **parameters):
+        self.blocks.append({"name": name, "id": block_id, "parameters": parameters,
+                            "states": {"coordinate": [0, 0], "rotation": 0,
+                                       "state": "enabled"}})
+
+    def add_ends(self, name, n, items, vlens=("1", "1")):
+        """NAME_source, which NAME_head ends after n items, and NAME_sink; their types."""
+        self.add("blocks_null_source", name + "_source", type=items[0], num_outputs="1",
+                 vlen=vlens[0], bus_structure_source="")
+        self.add("blocks_head", name + "_head", type=items[0], vlen=vlens[0], num_items=n)
+        self.add("blocks_null_sink", name + "_sink", type=items[1], num_inputs="1",
+                 vlen=vlens[1], bus_structure_sink="")
+        self.connect(name + "_source", name + "_head")
+
+    def connect(self, *names):
+        """The first ports of each two neighbours."""
+        self.connections += [[a, "0", b, "0"] for a, b in zip(names, names[1:])]
+
+    def save(self, folder):
+        path = os.path.join(folder, self.name + ".grc")
+        with open(path, "w") as file:
+            yaml.safe_dump({
+                "options": {"parameters": {"id": self.name, "generate_options": "no_gui",
+                                           "output_language": self.language,
+                                           "run_options": "run"},
+                            "states": {"coordinate": [0, 0], "rotation": 0,
+                                       "state": "enabled"}},
+                "blocks": self.blocks, "connections": self.connections,
+                "metadata": {"file_format": 1}}, file)
+        return path
+
+
 class Grc(TestCase):
     def compile(self, path, folder):
         result = execute(["grcc", "-o", folder, path], folder)
@@ -76,6 +115,26 @@ class Grc(TestCase):
         result = execute([sys.executable, script, *arguments], os.path.dirname(script))
         self.assertEqual(result.returncode, 0, result.stdout)
         return result.stdout
+
+    def compile_cpp(self, graph):
+        """Generates the graph's C++ and compiles it; gives its text."""
+        compiler = shutil.which("g++") or shutil.which("c++")
+        if not compiler or not shutil.which("pkg-config"):
+            self.skipTest("no C++ compiler or no pkg-config")
+        flags = subprocess.run(["pkg-config", "--cflags", "gnuradio-blocks"], text=True,
+                               stdout=subprocess.PIPE)
+        if flags.returncode:
+            self.skipTest("no headers of GNU Radio")
+        with tempfile.TemporaryDirectory() as folder:
+            result = execute(["grcc", "-o", folder, graph.save(folder)], folder)
+            source = os.path.join(folder, graph.name, graph.name + ".cpp")
+            self.assertTrue(os.path.exists(source), result.stdout)
+            with open(source) as file:
+                text = file.read()
+            result = execute([compiler, "-std=c++17", "-fsyntax-only",
+                              *flags.stdout.split(), "-I" + INCLUDE, source], folder)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        return text
 
 
 class Descriptions(Grc):
@@ -208,13 +267,8 @@ class Flowgraphs(Grc):
     def graph(self, name, language="python", taps="[gain, 1, 0.5]"):
         """One of each block and type, each on its own source, with taps that change and
         messages connected."""
-        blocks, connections = [], []
-
-        def add(block_id, name, **parameters):
-            blocks.append({"name": name, "id": block_id, "parameters": parameters,
-                           "states": {"coordinate": [0, 0], "rotation": 0,
-                                      "state": "enabled"}})
-
+        graph = Graph(name, language)
+        add = graph.add
         add("variable", "gain", value="2")
         add("variable", "variable_taps", value="[2.5, 1.0, 0.5]")
         if language == "python":
@@ -226,67 +280,48 @@ class Flowgraphs(Grc):
             attributes = types["option_attributes"]
             for i, kind in enumerate(types["options"]):
                 here = block.split("_")[1] + "_" + kind
-                add("blocks_null_source", here + "_source", type=attributes["input"][i],
-                    num_outputs="1", bus_structure_source="")
-                add("blocks_head", here + "_head", type=attributes["input"][i],
-                    num_items="100000")
+                graph.add_ends(here, "100000", (attributes["input"][i],
+                                                attributes["output"][i]))
                 add(block, here, type=kind, decim="2", taps=taps,
                     samp_delay="1", device="-1", batch_items="20000")
-                add("blocks_null_sink", here + "_sink", type=attributes["output"][i],
-                    num_inputs="1", bus_structure_sink="")
-                connections += [[here + "_source", "0", here + "_head", "0"],
-                                [here + "_head", "0", here, "0"],
-                                [here, "0", here + "_sink", "0"]]
+                graph.connect(here + "_head", here, here + "_sink")
                 if language == "python":
-                    connections.append(["strobe", "strobe", here, "cmd"])
-        self.add_banks(add, connections, language, taps)
-        self.add_recursive(add, connections, language, taps)
+                    graph.connections.append(["strobe", "strobe", here, "cmd"])
+        self.add_banks(graph, taps)
+        self.add_recursive(graph, taps)
         if language == "python":
-            self.add_snippets(add, blocks)
-        return {"options": {"parameters": {"id": name, "generate_options": "no_gui",
-                                           "output_language": language,
-                                           "run_options": "run"},
-                            "states": {"coordinate": [0, 0], "rotation": 0,
-                                       "state": "enabled"}},
-                "blocks": blocks, "connections": connections,
-                "metadata": {"file_format": 1}}
+            self.add_snippets(graph)
+        return graph
 
     @staticmethod
-    def add_banks(add, connections, language, taps):
+    def add_banks(graph, taps):
         """A channelizer of each kind, and a synthesizer behind the first one."""
         settings = {"taps": taps, "samp_delay": "1", "device": "-1",
                     "batch_items": "20000"}
+        add = graph.add
         add("variable", "channels", value="[3, 1]")
-        for name in ("banks", "vectors"):
-            add("blocks_null_source", name + "_source", type="complex", num_outputs="1",
-                bus_structure_source="")
-            add("blocks_head", name + "_head", type="complex", num_items="100000")
-            add("blocks_null_sink", name + "_sink", type="complex", num_inputs="1",
-                vlen="2" if name == "vectors" else "1", bus_structure_sink="")
+        for name, n_out in (("banks", "1"), ("vectors", "2")):
+            graph.add_ends(name, "100000", ("complex", "complex"), ("1", n_out))
         add("cufilter_pfb_channelizer_ccf", "split", nchans="4", ports="2", osr="2",
             ch_map="channels", **settings)
         add("cufilter_pfb_synthesizer_ccf", "join", numchans="4", connections="2",
             twox="True", ch_map="channels", **settings)
         add("cufilter_pfb_channelizer_vcc", "vector_split", nchans="4", osr="2",
             ch_map="channels", **settings)
-        connections += [["banks_source", "0", "banks_head", "0"],
-                        ["banks_head", "0", "split", "0"],
-                        ["split", "0", "join", "0"], ["split", "1", "join", "1"],
-                        ["join", "0", "banks_sink", "0"],
-                        ["vectors_source", "0", "vectors_head", "0"],
-                        ["vectors_head", "0", "vector_split", "0"],
-                        ["vector_split", "0", "vectors_sink", "0"]]
-        if language == "python":
-            connections += [["strobe", "strobe", name, "cmd"]
-                            for name in ("split", "join", "vector_split")]
+        graph.connect("banks_head", "split", "join", "banks_sink")
+        graph.connections.append(["split", "1", "join", "1"])
+        graph.connect("vectors_head", "vector_split", "vectors_sink")
+        if graph.language == "python":
+            graph.connections += [["strobe", "strobe", name, "cmd"]
+                                  for name in ("split", "join", "vector_split")]
 
     @staticmethod
-    def add_recursive(add, connections, language, taps):
+    def add_recursive(graph, taps):
         """IIR filters of each type, the last ones' sections from a designer."""
-        if language == "python":
-            add("cufilter_iir_designer", "design", band="bandpass", family="ellip",
-                order="3 + gain", samp_rate="48e3", cutoff="300", cutoff2="3400",
-                plot="response.png")
+        if graph.language == "python":
+            graph.add("cufilter_iir_designer", "design", band="bandpass", family="ellip",
+                      order="3 + gain", samp_rate="48e3", cutoff="300", cutoff2="3400",
+                      plot="response.png")
         for block in IIR:
             with open(os.path.join(BLOCKS, block + ".block.yml")) as file:
                 types = yaml.safe_load(file)["parameters"][0]
@@ -295,43 +330,33 @@ class Flowgraphs(Grc):
                 item = types["option_attributes"].get("input", types["options"])[i]
                 values = {"fftaps": taps, "fbtaps": taps.replace("1,", "0.1,"),
                           "alpha": "gain / 100",
-                          "sos": "design" if language == "python" else
+                          "sos": "design" if graph.language == "python" else
                                  "[[1, 2, 1, 1, -0.5, 0.25]]"}
-                for kept in ("source", "head", "sink"):
-                    more = ({"num_items": "100000"} if kept == "head" else
-                            {"num_outputs": "1", "bus_structure_source": ""}
-                            if kept == "source" else
-                            {"num_inputs": "1", "bus_structure_sink": ""})
-                    add("blocks_head" if kept == "head" else "blocks_null_" + kept,
-                        here + "_" + kept, type=item, **more)
+                graph.add_ends(here, "100000", (item, item))
                 names = {"iir": ("fftaps", "fbtaps"), "single": ("alpha",),
                          "sos": ("sos",)}[block.split("_")[1]]
-                add(block, here, type=kind, device="-1", batch_items="20000",
-                    **{name: values[name] for name in names})
-                connections += [[here + "_source", "0", here + "_head", "0"],
-                                [here + "_head", "0", here, "0"],
-                                [here, "0", here + "_sink", "0"]]
-                if language == "python":
-                    connections.append(["strobe", "strobe", here, "cmd"])
+                graph.add(block, here, type=kind, device="-1", batch_items="20000",
+                          **{name: values[name] for name in names})
+                graph.connect(here + "_head", here, here + "_sink")
+                if graph.language == "python":
+                    graph.connections.append(["strobe", "strobe", here, "cmd"])
 
     @staticmethod
-    def add_snippets(add, blocks):
-        add("snippet", "report", section="main_after_stop", priority="0",
-            code="\n".join("print('{0}', self.{0}.nitems_written(0), "
-                           "getattr(self.{0}, 'decimation', int)())".format(b["name"])
-                           for b in blocks if b["id"] in SAMPLES))
-        add("snippet", "change", section="main_after_start", priority="0",
-            code="import time\nself.set_gain(3)\nself.set_channels([0, 2])\n"
-                 "time.sleep(1)\nself.stop()")
+    def add_snippets(graph):
+        graph.add("snippet", "report", section="main_after_stop", priority="0",
+                  code="\n".join("print('{0}', self.{0}.nitems_written(0), "
+                                 "getattr(self.{0}, 'decimation', int)())"
+                                 .format(b["name"])
+                                 for b in graph.blocks if b["id"] in SAMPLES))
+        graph.add("snippet", "change", section="main_after_start", priority="0",
+                  code="import time\nself.set_gain(3)\nself.set_channels([0, 2])\n"
+                       "time.sleep(1)\nself.stop()")
 
     def test_every_type_runs(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "every_type.grc")
             graph = self.graph("every_type")
-            with open(path, "w") as file:
-                yaml.safe_dump(graph, file)
-            text = self.run_script(self.compile(path, folder))
-            filters = [(b["name"], b["id"]) for b in graph["blocks"]
+            text = self.run_script(self.compile(graph.save(folder), folder))
+            filters = [(b["name"], b["id"]) for b in graph.blocks
                        if b["id"] in SAMPLES]
             self.assertEqual(len(filters), 21)
             for name, block in filters:
@@ -342,25 +367,8 @@ class Flowgraphs(Grc):
 
     def test_cpp_of_every_type_compiles(self):
         """GRC makes vectors of double of its variables; taps must fit all the same."""
-        compiler = shutil.which("g++") or shutil.which("c++")
-        if not compiler or not shutil.which("pkg-config"):
-            self.skipTest("no C++ compiler or no pkg-config")
-        flags = subprocess.run(["pkg-config", "--cflags", "gnuradio-blocks"], text=True,
-                               stdout=subprocess.PIPE)
-        if flags.returncode:
-            self.skipTest("no headers of GNU Radio")
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "every_type.grc")
-            with open(path, "w") as file:
-                yaml.safe_dump(self.graph("every_type", "cpp", "variable_taps"), file)
-            result = execute(["grcc", "-o", folder, path], folder)
-            source = os.path.join(folder, "every_type", "every_type.cpp")
-            self.assertTrue(os.path.exists(source), result.stdout)
-            with open(source) as file:
-                self.assertEqual(file.read().count("set_taps"), 19)
-            result = execute([compiler, "-std=c++17", "-fsyntax-only",
-                              *flags.stdout.split(), "-I" + INCLUDE, source], folder)
-            self.assertEqual(result.returncode, 0, result.stdout)
+        text = self.compile_cpp(self.graph("every_type", "cpp", "variable_taps"))
+        self.assertEqual(text.count("set_taps"), 19)
 
 
 class Examples(Grc):

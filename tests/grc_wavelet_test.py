@@ -3,16 +3,13 @@
 
 import os
 import re
-import shutil
-import subprocess
 import tempfile
 import wave
 
 import numpy as np
-import yaml
 import grc_test
 from cufilter_qa import main
-from grc_test import INCLUDE, Grc, execute
+from grc_test import Graph, Grc
 
 # Parameters, items in and out, with as many of each kind that breaks a rule.
 WAVELETS = {
@@ -73,13 +70,8 @@ class Descriptions(Grc):
 
 class Flowgraphs(Grc):
     def graph(self, name, language):
-        blocks, connections = [], []
-
-        def add(block_id, name, **parameters):
-            blocks.append({"name": name, "id": block_id, "parameters": parameters,
-                           "states": {"coordinate": [0, 0], "rotation": 0,
-                                      "state": "enabled"}})
-
+        graph = Graph(name, language)
+        add = graph.add
         add("variable", "grid", value="[0.0, 1.0, 2.0, 4.0]")
         if language == "python":
             add("variable", "which", value="'bior3.3'")
@@ -88,18 +80,11 @@ class Flowgraphs(Grc):
             # Variables that are strings: GRC's C++ has them in single quotes.
             literals = ({"wavelet": "bior3.3"} if language == "cpp" and
                         parameters.get("wavelet") == "which" else {})
-            add("blocks_null_source", block + "_source", type="float", num_outputs="1",
-                vlen=str(n_in), bus_structure_source="")
-            add("blocks_head", block + "_head", type="float", vlen=str(n_in),
-                num_items="1000")
+            graph.add_ends(block, "1000", ("float", "float"), (str(n_in), str(n_out)))
             add("cufilter_" + block, "do_" + block, device="-1", batch_items="10",
                 **{**parameters, **literals})
-            add("blocks_null_sink", block + "_sink", type="float", num_inputs="1",
-                vlen=str(n_out), bus_structure_sink="")
-            connections += [[block + "_source", "0", block + "_head", "0"],
-                            [block + "_head", "0", "do_" + block, "0"],
-                            ["do_" + block, "0", block + "_sink", "0"]]
-        self.add_streams(add, connections)
+            graph.connect(block + "_head", "do_" + block, block + "_sink")
+        self.add_streams(graph)
         if language == "python":
             add("snippet", "report", section="main_after_stop", priority="0",
                 code="\n".join("print('{0}', self.do_{0}.nitems_written(0))".format(b)
@@ -107,43 +92,29 @@ class Flowgraphs(Grc):
             add("snippet", "change", section="main_after_start", priority="0",
                 code="import time\nself.set_limit(3)\ntime.sleep(1)\nself.stop()\n"
                      "print('limit', self.do_wavelet_denoise_ff.threshold())")
-        return {"options": {"parameters": {"id": name, "generate_options": "no_gui",
-                                           "output_language": language,
-                                           "run_options": "run"},
-                            "states": {"coordinate": [0, 0], "rotation": 0,
-                                       "state": "enabled"}},
-                "blocks": blocks, "connections": connections,
-                "metadata": {"file_format": 1}}
+        return graph
 
     @staticmethod
-    def add_streams(add, connections):
+    def add_streams(graph):
         """A filter bank of each type, and its inverse behind it."""
         for kind, item in (("ff", "float"), ("cc", "complex")):
-            add("blocks_null_source", kind + "_source", type=item, num_outputs="1",
-                bus_structure_source="")
-            add("blocks_head", kind + "_head", type=item, num_items="8000")
-            add("blocks_null_sink", kind + "_sink", type=item, num_inputs="1",
-                bus_structure_sink="")
-            add("cufilter_wavelet_threshold_xx", "do_wavelet_threshold_" + kind, type=kind,
-                threshold="limit", kind="hard", batch_items="1000")
+            graph.add_ends(kind, "8000", (item, item))
+            graph.add("cufilter_wavelet_threshold_xx", "do_wavelet_threshold_" + kind,
+                      type=kind, threshold="limit", kind="hard", batch_items="1000")
             for name in ("dwt_stream_", "idwt_stream_"):
-                add("cufilter_" + name + "xx", "do_" + name + kind, type=kind,
-                    wavelet="db2", levels="2", batch_items="1000")
-            connections += [[kind + "_source", "0", kind + "_head", "0"],
-                            [kind + "_head", "0", "do_dwt_stream_" + kind, "0"],
-                            ["do_idwt_stream_" + kind, "0", kind + "_sink", "0"]]
-            connections += [["do_dwt_stream_" + kind, port, "do_idwt_stream_" + kind, port]
-                            for port in "01"]
-            connections += [["do_dwt_stream_" + kind, "2",
-                             "do_wavelet_threshold_" + kind, "0"],
-                            ["do_wavelet_threshold_" + kind, "0",
-                             "do_idwt_stream_" + kind, "2"]]
+                graph.add("cufilter_" + name + "xx", "do_" + name + kind, type=kind,
+                          wavelet="db2", levels="2", batch_items="1000")
+            bank, inverse = "do_dwt_stream_" + kind, "do_idwt_stream_" + kind
+            threshold = "do_wavelet_threshold_" + kind
+            graph.connect(kind + "_head", bank)
+            graph.connect(inverse, kind + "_sink")
+            graph.connections += [[bank, "0", inverse, "0"], [bank, "1", inverse, "1"],
+                                  [bank, "2", threshold, "0"],
+                                  [threshold, "0", inverse, "2"]]
 
     def test_every_block_runs(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "wavelets.grc")
-            with open(path, "w") as file:
-                yaml.safe_dump(self.graph("wavelets", "python"), file)
+            path = self.graph("wavelets", "python").save(folder)
             text = self.run_script(self.compile(path, folder))
             for name in WAVELETS:
                 self.assertIn(name + " 1000\n", text)
@@ -152,23 +123,7 @@ class Flowgraphs(Grc):
             self.assertIn("limit 3.0", text)
 
     def test_cpp_compiles(self):
-        compiler = shutil.which("g++") or shutil.which("c++")
-        if not compiler or not shutil.which("pkg-config"):
-            self.skipTest("no C++ compiler or no pkg-config")
-        flags = subprocess.run(["pkg-config", "--cflags", "gnuradio-blocks"], text=True,
-                               stdout=subprocess.PIPE)
-        if flags.returncode:
-            self.skipTest("no headers of GNU Radio")
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "wavelets.grc")
-            with open(path, "w") as file:
-                yaml.safe_dump(self.graph("wavelets", "cpp"), file)
-            result = execute(["grcc", "-o", folder, path], folder)
-            source = os.path.join(folder, "wavelets", "wavelets.cpp")
-            self.assertTrue(os.path.exists(source), result.stdout)
-            result = execute([compiler, "-std=c++17", "-fsyntax-only",
-                              *flags.stdout.split(), "-I" + INCLUDE, source], folder)
-            self.assertEqual(result.returncode, 0, result.stdout)
+        self.compile_cpp(self.graph("wavelets", "cpp"))
 
 
 class Examples(Grc):
