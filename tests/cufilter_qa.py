@@ -114,6 +114,36 @@ def run(block, x, kinds, tags=(), max_noutput_items=None, vlen=1):
                for t in sink.tags()]
 
 
+def run_rewired(first, second, turns):
+    """Ones through `first`, and through `second` behind it as often as `turns` says, put
+    in and taken out while the flowgraph is locked; what came out of it all."""
+    source = blocks.vector_source_c([1] * 1000, True)
+    throttle, sink = blocks.throttle(8, 2e6), blocks.vector_sink_c()
+    tb = gr.top_block()
+    tb.connect(source, throttle, first, sink)
+
+    def wait_for_more():
+        before = len(sink.data())
+        wait_until(lambda: len(sink.data()) > before + 1000)
+
+    tb.start()
+    for _ in range(turns):
+        wait_for_more()
+        tb.lock()
+        tb.disconnect(first, sink)
+        tb.connect(first, second, sink)
+        tb.unlock()
+        wait_for_more()
+        tb.lock()
+        tb.disconnect(first, second, sink)
+        tb.connect(first, sink)
+        tb.unlock()
+    wait_for_more()
+    tb.stop()
+    tb.wait()
+    return np.array(sink.data())
+
+
 def wait_until(condition, seconds=20):
     """A first call on a GPU may take a while; what never comes is a failure."""
     deadline = time.monotonic() + seconds

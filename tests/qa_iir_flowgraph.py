@@ -9,7 +9,7 @@ import os
 import numpy as np
 import pmt
 from gnuradio import blocks, cufilter, gr
-from cufilter_qa import (TestCase, main, random_items, rms, run, stock,
+from cufilter_qa import (TestCase, main, random_items, rms, run, run_rewired, stock,
                          wait_until)
 from iir_qa import IIR_ACCURACY, signal, wide
 from qa_capture import DATA
@@ -109,33 +109,8 @@ class Neighbours(TestCase):
 
     def test_rewired_while_it_runs(self):
         """A gain of 2 and one of 3 as filters that have settled."""
-        source = blocks.vector_source_c([1] * 1000, True)
-        throttle, sink = blocks.throttle(8, 2e6), blocks.vector_sink_c()
-        first = cufilter.sos_filter_cc([[1, 0, 0, 1, -0.5, 0]], steady_start=True)
-        second = cufilter.iir_filter_ccd([3], [1])
-        tb = gr.top_block()
-        tb.connect(source, throttle, first, sink)
-
-        def wait_for_more():
-            before = len(sink.data())
-            wait_until(lambda: len(sink.data()) > before + 1000)
-
-        tb.start()
-        for _ in range(2):
-            wait_for_more()
-            tb.lock()
-            tb.disconnect(first, sink)
-            tb.connect(first, second, sink)
-            tb.unlock()
-            wait_for_more()
-            tb.lock()
-            tb.disconnect(first, second, sink)
-            tb.connect(first, sink)
-            tb.unlock()
-        wait_for_more()
-        tb.stop()
-        tb.wait()
-        y = np.array(sink.data())
+        settled = cufilter.sos_filter_cc([[1, 0, 0, 1, -0.5, 0]], steady_start=True)
+        y = run_rewired(settled, cufilter.iir_filter_ccd([3], [1]), 2)
         self.assertEqual(set(np.rint(y.real).astype(int)), {2, 6})
         self.assertLessEqual(np.max(np.abs(y - np.rint(y.real))), 1e-5)
 

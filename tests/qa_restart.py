@@ -7,7 +7,7 @@ import threading
 import numpy as np
 from gnuradio import blocks, cufilter, gr
 from cufilter_qa import (Feeder, TestCase, convolve, main, random_items, random_taps,
-                         run, wait_until)
+                         run, run_rewired, wait_until)
 
 
 class Restart(TestCase):
@@ -62,34 +62,7 @@ class Rewiring(TestCase):
     def test_inserted_and_removed_while_locked(self):
         """The sum of ones through [2] and [3] is 2, 3 or 6; items are neither lost in
         number nor made up within a filter."""
-        source = blocks.vector_source_c([1] * 1000, True)
-        throttle = blocks.throttle(8, 2e6)
-        first = cufilter.fft_filter_ccc(1, [2])
-        second = cufilter.fft_filter_ccc(1, [3])
-        sink = blocks.vector_sink_c()
-        tb = gr.top_block()
-        tb.connect(source, throttle, first, sink)
-
-        def wait_for_more():
-            before = len(sink.data())
-            wait_until(lambda: len(sink.data()) > before + 1000)
-
-        tb.start()
-        for _ in range(3):
-            wait_for_more()
-            tb.lock()
-            tb.disconnect(first, sink)
-            tb.connect(first, second, sink)
-            tb.unlock()
-            wait_for_more()
-            tb.lock()
-            tb.disconnect(first, second, sink)
-            tb.connect(first, sink)
-            tb.unlock()
-        wait_for_more()
-        tb.stop()
-        tb.wait()
-        y = np.array(sink.data())
+        y = run_rewired(*(cufilter.fft_filter_ccc(1, [gain]) for gain in (2, 3)), 3)
         self.assertEqual(set(np.rint(y.real).astype(int)), {2, 6})
         self.assertLessEqual(np.max(np.abs(y - np.rint(y.real))), 1e-5)
 
