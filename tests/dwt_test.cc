@@ -3,6 +3,7 @@
  */
 #include <cufilter/cufilter.h>
 
+#include "dwt_data.h"
 #include "runner.h"
 
 #include <cppunit/extensions/HelperMacros.h>
@@ -12,7 +13,6 @@
 #include <limits>
 #include <memory>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,17 +20,8 @@ namespace {
 
 constexpr int n_modes = 9;
 
-template <typename... T>
-std::string say(const T&... parts)
-{
-    std::ostringstream text;
-    ((text << parts << ' '), ...);
-    return text.str();
-}
-
-template <typename T>
-constexpr enum cufilter_dwt_type type_of = sizeof(T) == 4 ? CUFILTER_DWT_F32
-                                                          : CUFILTER_DWT_F64;
+using dwt_data::type_of;
+using runner::say;
 
 struct destroyer {
     void operator()(cufilter_dwt* d) const { cufilter_dwt_destroy(d); }

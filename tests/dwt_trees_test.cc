@@ -3,6 +3,7 @@
 #include <cufilter/dwt_packets.h>
 #include <cufilter/dwt_stationary.h>
 
+#include "dwt_data.h"
 #include "runner.h"
 
 #include <cppunit/extensions/HelperMacros.h>
@@ -13,52 +14,15 @@
 #include <limits>
 #include <memory>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
 namespace {
 
-template <typename... T>
-std::string say(const T&... parts)
-{
-    std::ostringstream text;
-    ((text << parts << ' '), ...);
-    return text.str();
-}
-
-using cfloat = std::complex<float>;
-template <typename T>
-constexpr enum cufilter_dwt_type type_of = CUFILTER_DWT_F32;
-template <>
-constexpr enum cufilter_dwt_type type_of<double> = CUFILTER_DWT_F64;
-template <>
-constexpr enum cufilter_dwt_type type_of<cfloat> = CUFILTER_DWT_C64;
-
-void draw(std::mt19937& rng, float& v)
-{
-    v = std::normal_distribution<float>()(rng);
-}
-void draw(std::mt19937& rng, double& v)
-{
-    v = std::normal_distribution<double>()(rng);
-}
-void draw(std::mt19937& rng, cfloat& v)
-{
-    float re, im;
-    draw(rng, re);
-    draw(rng, im);
-    v = {re, im};
-}
-
-template <typename T>
-std::vector<T> noise(std::mt19937& rng, size_t n)
-{
-    std::vector<T> x(n);
-    for (T& v : x)
-        draw(rng, v);
-    return x;
-}
+using dwt_data::cfloat;
+using dwt_data::noise;
+using dwt_data::type_of;
+using runner::say;
 
 template <typename T>
 std::vector<T> poisoned(size_t n)

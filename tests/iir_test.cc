@@ -15,7 +15,6 @@
 #include <cstring>
 #include <limits>
 #include <random>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,18 +29,8 @@ using root = std::complex<double>;
 
 constexpr float poison = -12345.678f;
 
-template <typename... T>
-std::string say(const T&... parts)
-{
-    std::ostringstream text;
-    ((text << parts << ' '), ...);
-    return text.str();
-}
-
-void require(bool condition, const std::string& text)
-{
-    CPPUNIT_ASSERT_MESSAGE(text, condition);
-}
+using runner::require;
+using runner::say;
 
 void ok(enum cufilter_status status)
 {

@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <thread>
 
@@ -29,18 +28,8 @@ double seconds = 1;
 
 const cf poison(-12345.678f, 98765.4f);
 
-template <typename... T>
-std::string say(const T&... parts)
-{
-    std::ostringstream text;
-    ((text << parts << ' '), ...);
-    return text.str();
-}
-
-void require(bool condition, const std::string& text)
-{
-    CPPUNIT_ASSERT_MESSAGE(text, condition);
-}
+using runner::require;
+using runner::say;
 
 void require_ok(enum cufilter_status status)
 {

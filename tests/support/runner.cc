@@ -67,6 +67,11 @@ int run(int argc, char** argv)
     return run_tests(test);
 }
 
+void require(bool condition, const std::string& text)
+{
+    CPPUNIT_ASSERT_MESSAGE(text, condition);
+}
+
 void expect(enum cufilter_status status, enum cufilter_status expected,
             const std::string& what)
 {

@@ -7,6 +7,7 @@
 
 #include <cppunit/extensions/HelperMacros.h>
 
+#include <sstream>
 #include <string>
 
 namespace runner {
@@ -17,6 +18,18 @@ int device();
 // usage: PROGRAM [--device cpu|INDEX] [TEST]; exits with 77 where that GPU cannot be
 // used.
 int run(int argc, char** argv);
+
+// The parts, a blank behind each: what a failure names.
+template <typename... T>
+std::string say(const T&... parts)
+{
+    std::ostringstream text;
+    ((text << parts << ' '), ...);
+    return text.str();
+}
+
+// Fails with the text unless the condition holds.
+void require(bool condition, const std::string& text);
 
 // Fails the test with the core's own text where the status is not the expected one.
 void expect(enum cufilter_status status, enum cufilter_status expected,

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Random items of the wavelet tests, and the types of items as the C API names them.
+#ifndef CUFILTER_TESTS_DWT_DATA_H
+#define CUFILTER_TESTS_DWT_DATA_H
+
+#include <cufilter/dwt.h>
+
+#include <complex>
+#include <cstddef>
+#include <random>
+#include <vector>
+
+namespace dwt_data {
+
+using cfloat = std::complex<float>;
+
+template <typename T>
+constexpr enum cufilter_dwt_type type_of = CUFILTER_DWT_F32;
+template <>
+inline constexpr enum cufilter_dwt_type type_of<double> = CUFILTER_DWT_F64;
+template <>
+inline constexpr enum cufilter_dwt_type type_of<cfloat> = CUFILTER_DWT_C64;
+
+template <typename T>
+void draw(std::mt19937& rng, T& v)
+{
+    v = static_cast<T>(std::normal_distribution<double>()(rng));
+}
+
+inline void draw(std::mt19937& rng, cfloat& v)
+{
+    float re, im;
+    draw(rng, re);
+    draw(rng, im);
+    v = {re, im};
+}
+
+template <typename T>
+std::vector<T> noise(std::mt19937& rng, size_t n)
+{
+    std::vector<T> x(n);
+    for (T& v : x)
+        draw(rng, v);
+    return x;
+}
+
+} // namespace dwt_data
+
+#endif
