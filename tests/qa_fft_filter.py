@@ -4,28 +4,17 @@
 import numpy as np
 from gnuradio import blocks, cufilter, gr
 from gnuradio.filter import firdes
-from cufilter_qa import (FFT_KINDS, TestCase, convolve, main, random_items, random_taps,
-                         rms, run, stock)
+from cufilter_qa import (FFT_KINDS, convolve, main, random_items, random_taps, rms, run,
+                         stock)
+from fir_qa import FirTestCase, makers
+
+ours, theirs = makers("fft_filter_")
 
 
-def ours(kind):
-    return getattr(cufilter, "fft_filter_" + kind)
-
-
-def theirs(kind):
-    return getattr(stock, "fft_filter_" + kind)
-
-
-class FftFilter(TestCase):
+class FftFilter(FirTestCase):
     def test_values(self):
-        for kind in FFT_KINDS:
-            for decimation in (1, 2, 3, 7, 25):
-                for n_taps in (1, 2, 31, 64, 65, 257, 1025, 4097):
-                    with self.subTest(kind=kind, decimation=decimation, n_taps=n_taps):
-                        x = random_items(self.rng, kind[0], 20011)
-                        taps = random_taps(self.rng, kind[2], n_taps)
-                        y = run(ours(kind)(decimation, taps), x, kind)
-                        self.assert_close(y, convolve(x, taps, decimation))
+        self.check_values(ours, FFT_KINDS, (1, 2, 3, 7, 25),
+                          (1, 2, 31, 64, 65, 257, 1025, 4097))
 
     def test_very_long(self):
         for kind, n_taps in (("ccc", 23127), ("ccf", 65536), ("fff", 100003)):
@@ -35,17 +24,7 @@ class FftFilter(TestCase):
                 self.assert_close(run(ours(kind)(1, taps), x, kind), convolve(x, taps))
 
     def test_counts_at_the_edges(self):
-        for kind in FFT_KINDS:
-            taps = random_taps(self.rng, kind[2], 129)
-            for decimation in (1, 2, 5, 208):
-                for n in (0, 1, 2, decimation - 1, decimation, decimation + 1,
-                          3 * decimation - 1):
-                    with self.subTest(kind=kind, decimation=decimation, n=n):
-                        x = random_items(self.rng, kind[0], n)
-                        scale = n and rms(x) * np.linalg.norm(taps)
-                        y = run(ours(kind)(decimation, taps), x, kind)
-                        self.assert_close(y, convolve(x, taps, decimation),
-                                          scale=scale)
+        self.check_counts_at_the_edges(ours, FFT_KINDS)
 
     def test_small_calls(self):
         x = random_items(self.rng, "c", 3001)
@@ -113,17 +92,8 @@ class FftFilter(TestCase):
                     self.assertLessEqual(abs(rms(y) - gain), 1e-6 * np.sum(np.abs(taps)))
 
     def test_wide_open_band_pass(self):
-        """C16: 4819 taps, pass band +-1 kHz at 2 Msps."""
-        taps = np.array(firdes.complex_band_pass(1, 2e6, -1e3, 1e3, 1e3), np.complex64)
-        self.assertEqual(len(taps), 4819)
-        n = 30000
-        for frequency, low, high in ((0, -0.0087, 0.0087), (5e3, -400, -50)):
-            tone = np.exp(2j * np.pi * frequency / 2e6 * np.arange(n))
-            y = run(cufilter.fft_filter_ccc(1, taps), tone.astype(np.complex64),
-                    "cc")[len(taps):]
-            decibels = 20 * np.log10(rms(y))
-            self.assertGreaterEqual(decibels, low)
-            self.assertLessEqual(decibels, high)
+        """C16."""
+        self.check_wide_open_band_pass(ours, (1,))
 
     def test_arguments_taken_as_stock_takes_them(self):
         """C15."""

@@ -6,31 +6,17 @@ import tempfile
 import numpy as np
 import pmt
 from gnuradio import blocks, cufilter, gr
-from gnuradio.filter import firdes
-from cufilter_qa import (FIR_KINDS, TestCase, convolve, main, random_items, random_taps,
-                         rms, run, stock)
+from cufilter_qa import (FIR_KINDS, convolve, main, random_items, random_taps, rms, run,
+                         stock)
+from fir_qa import FirTestCase, makers
+
+ours, theirs = makers("fir_filter_")
 
 
-def ours(kind):
-    return getattr(cufilter, "fir_filter_" + kind)
-
-
-def theirs(kind):
-    return getattr(stock, "fir_filter_" + kind)
-
-
-class FirFilter(TestCase):
+class FirFilter(FirTestCase):
     def test_values(self):
-        for kind in FIR_KINDS:
-            if kind == "fsf":
-                continue
-            for decimation in (1, 2, 3, 4, 25):
-                for n_taps in (1, 2, 31, 64, 65, 257, 1025):
-                    with self.subTest(kind=kind, decimation=decimation, n_taps=n_taps):
-                        x = random_items(self.rng, kind[0], 20011)
-                        taps = random_taps(self.rng, kind[2], n_taps)
-                        y = run(ours(kind)(decimation, taps), x, kind)
-                        self.assert_close(y, convolve(x, taps, decimation))
+        kinds = [kind for kind in FIR_KINDS if kind != "fsf"]
+        self.check_values(ours, kinds, (1, 2, 3, 4, 25), (1, 2, 31, 64, 65, 257, 1025))
 
     def test_short_output(self):
         """fsf converts as the stock block does on this machine; a sum within float
@@ -65,19 +51,7 @@ class FirFilter(TestCase):
             y, [32767, -32768, 32767, -32768, 32767, -32768, 0])
 
     def test_counts_at_the_edges(self):
-        for kind in FIR_KINDS:
-            taps = random_taps(self.rng, kind[2], 129)
-            for decimation in (1, 2, 5, 208):
-                for n in (0, 1, 2, decimation - 1, decimation, decimation + 1,
-                          3 * decimation - 1):
-                    with self.subTest(kind=kind, decimation=decimation, n=n):
-                        x = random_items(self.rng, kind[0], n)
-                        scale = n and rms(x) * np.linalg.norm(taps)
-                        y = run(ours(kind)(decimation, taps), x, kind)
-                        self.assertEqual(len(y), n // decimation)
-                        if kind != "fsf":
-                            self.assert_close(y, convolve(x, taps, decimation),
-                                              scale=scale)
+        self.check_counts_at_the_edges(ours, FIR_KINDS)
 
     def test_count_of_a_long_stream(self):
         """62 of 2000 at a decimation of 32, as stock."""
@@ -133,16 +107,7 @@ class FirFilter(TestCase):
 
     def test_wide_open_band_pass(self):
         """C16, decimated too."""
-        taps = np.array(firdes.complex_band_pass(1, 2e6, -1e3, 1e3, 1e3), np.complex64)
-        for decimation in (1, 2):
-            for frequency, low, high in ((0, -0.0087, 0.0087), (5e3, -400, -50)):
-                with self.subTest(decimation=decimation, frequency=frequency):
-                    tone = np.exp(2j * np.pi * frequency / 2e6 * np.arange(30000))
-                    y = run(cufilter.fir_filter_ccc(decimation, taps),
-                            tone.astype(np.complex64), "cc")
-                    decibels = 20 * np.log10(rms(y[len(taps):]))
-                    self.assertGreaterEqual(decibels, low)
-                    self.assertLessEqual(decibels, high)
+        self.check_wide_open_band_pass(ours, (1, 2))
 
     def test_not_finite_items(self):
         """A NaN leaves no trace once it and its transform are gone."""
