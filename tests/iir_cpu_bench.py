@@ -8,66 +8,15 @@ MS/s of float32 values, the best of several runs, and the relative rms error of 
 against sosfilt in float64. scipy gets float32 coefficients, else it would compute in
 double and be slower."""
 
-import ctypes
 import sys
 import time
 
 import numpy as np
 from scipy import signal
+from iir_core import Filter, load
 
-CPU = -1
 CALLS = ((4096, 256), (8192, 128), (1 << 20, 1))  # items of a call, calls of a run
 ROUNDS = 12
-
-
-class Config(ctypes.Structure):
-    _fields_ = [
-        ("device", ctypes.c_int),
-        ("complex_data", ctypes.c_int),
-        ("n_channels", ctypes.c_size_t),
-        ("sos", ctypes.c_void_p),
-        ("n_sections", ctypes.c_size_t),
-        ("complex_coefficients", ctypes.c_int),
-        ("initial_state", ctypes.c_void_p),
-        ("b", ctypes.c_void_p),
-        ("a", ctypes.c_void_p),
-        ("n_b", ctypes.c_size_t),
-        ("n_a", ctypes.c_size_t),
-        ("algorithm", ctypes.c_int),
-        ("order", ctypes.c_int),
-        ("n_threads", ctypes.c_int),
-    ]
-
-
-class Filter:
-    def __init__(self, library, sos, channels):
-        self.library = library
-        self.channels = channels
-        self.handle = ctypes.c_void_p()
-        self.sos = np.ascontiguousarray(sos, np.float64)
-        config = Config()
-        library.cufilter_iir_defaults(ctypes.byref(config))
-        config.device = CPU
-        config.n_channels = channels
-        config.sos = self.sos.ctypes.data
-        config.n_sections = len(sos)
-        self.check(library.cufilter_iir_create(ctypes.byref(self.handle),
-                                               ctypes.byref(config)))
-
-    def check(self, status):
-        if status:
-            raise RuntimeError(self.library.cufilter_last_error().decode())
-
-    def run(self, x, y):
-        self.check(self.library.cufilter_iir_process(
-            self.handle, ctypes.c_void_p(x.ctypes.data), ctypes.c_size_t(len(x)),
-            ctypes.c_void_p(y.ctypes.data)))
-
-    def reset(self):
-        self.check(self.library.cufilter_iir_reset(self.handle))
-
-    def close(self):
-        self.library.cufilter_iir_destroy(self.handle)
 
 
 def seconds(call):
@@ -115,8 +64,7 @@ def compare(library, order, channels, items, calls):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    library = ctypes.CDLL(sys.argv[1])
-    library.cufilter_last_error.restype = ctypes.c_char_p
+    library = load(sys.argv[1])
     print("order channels    items      core   scipy  factor    error    scipy")
     for items, calls in CALLS:
         for order in (1, 2, 4, 8, 16, 32):

@@ -9,7 +9,6 @@ Prints the table of docs/iir.md and writes iir_accuracy.png beside this script. 
 sections as designed, beside the output's largest value. GNU Radio's own iir_filter_ffd and
 iir_filter_ccf run (b, a) of the same design; sosfilt in float32 runs the sections."""
 
-import ctypes
 import os
 import sys
 
@@ -22,43 +21,18 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(FOLDER, "..", "..", "tests"))
+import iir_core  # noqa: E402
+
 N = 65536
 
 
-class Config(ctypes.Structure):
-    _fields_ = [
-        ("device", ctypes.c_int),
-        ("complex_data", ctypes.c_int),
-        ("n_channels", ctypes.c_size_t),
-        ("sos", ctypes.c_void_p),
-        ("n_sections", ctypes.c_size_t),
-        ("complex_coefficients", ctypes.c_int),
-        ("initial_state", ctypes.c_void_p),
-        ("b", ctypes.c_void_p),
-        ("a", ctypes.c_void_p),
-        ("n_b", ctypes.c_size_t),
-        ("n_a", ctypes.c_size_t),
-        ("algorithm", ctypes.c_int),
-        ("order", ctypes.c_int),
-        ("n_threads", ctypes.c_int),
-    ]
-
-
 def core(library, device, sos, x):
-    sos = np.ascontiguousarray(sos)
     y = np.empty_like(x)
-    handle = ctypes.c_void_p()
-    config = Config()
-    library.cufilter_iir_defaults(ctypes.byref(config))
-    config.device = device
-    config.sos = sos.ctypes.data
-    config.n_sections = len(sos)
-    if library.cufilter_iir_create(
-            ctypes.byref(handle), ctypes.byref(config)) or library.cufilter_iir_process(
-                handle, ctypes.c_void_p(x.ctypes.data), ctypes.c_size_t(len(x)),
-                ctypes.c_void_p(y.ctypes.data)) or library.cufilter_iir_synchronize(handle):
-        sys.exit(library.cufilter_last_error().decode())
-    library.cufilter_iir_destroy(handle)
+    handle = iir_core.Filter(library, sos, device=device)
+    handle.run(x, y)
+    handle.synchronize()
+    handle.close()
     return y
 
 
@@ -120,8 +94,7 @@ def plot(names, columns):
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    library = ctypes.CDLL(sys.argv[1])
-    library.cufilter_last_error.restype = ctypes.c_char_p
+    library = iir_core.load(sys.argv[1])
     device = int(sys.argv[2]) if len(sys.argv) == 3 else -1
     x = np.random.default_rng(1).standard_normal(N).astype(np.float32)
     names = []
