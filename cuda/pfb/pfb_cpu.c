@@ -9,14 +9,12 @@
  * caches: branches, FFT, then the store, which picks the channels and lays them out. */
 #include "pfb_cpu_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct cpu {
+    struct pfb_cpu part; /* first; its history is a line of items */
     struct pfb_spec spec;
-    struct pfb_line history; /* of items */
-    struct pfb_fft fft;
 };
 
 struct cpu_map {
@@ -32,16 +30,6 @@ static size_t with_padding(const struct pfb_spec* spec, size_t history)
 
 /* ------------------------------------------------------------------ life */
 
-static void cpu_destroy(void* self)
-{
-    struct cpu* const c = self;
-    if (!c)
-        return;
-    pfb_fft_free(&c->fft);
-    pfb_line_free(&c->history);
-    free(c);
-}
-
 static enum cufilter_status cpu_create(void** self, const struct pfb_spec* spec,
                                        size_t history)
 {
@@ -51,11 +39,11 @@ static enum cufilter_status cpu_create(void** self, const struct pfb_spec* spec,
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     c->spec = *spec;
     enum cufilter_status status =
-        pfb_line_make(&c->history, 2, with_padding(spec, history));
+        pfb_line_make(&c->part.history, 2, with_padding(spec, history));
     if (status == CUFILTER_OK)
-        status = pfb_fft_make(&c->fft, spec->n_channels, FFTW_FORWARD);
+        status = pfb_fft_make(&c->part.fft, spec->n_channels, FFTW_FORWARD);
     if (status != CUFILTER_OK)
-        cpu_destroy(c);
+        pfb_cpu_destroy(c);
     else
         *self = c;
     return status;
@@ -89,7 +77,7 @@ static enum cufilter_status cpu_make_map(void** map, const struct pfb_spec* spec
 static enum cufilter_status cpu_reserve(void* self, size_t history)
 {
     struct cpu* const c = self;
-    return pfb_line_reserve(&c->history, with_padding(&c->spec, history));
+    return pfb_line_reserve(&c->part.history, with_padding(&c->spec, history));
 }
 
 /* ------------------------------------------------------------------ the store */
@@ -105,7 +93,7 @@ static void store_time_major(const struct cpu* c, const struct cpu_map* map,
     const size_t n_map = c->spec.n_map;
     for (size_t f = 0; f < n; ++f) {
         const struct item* const from =
-            (const struct item*)c->fft.data + f * c->fft.pitch;
+            (const struct item*)c->part.fft.data + f * c->part.fft.pitch;
         struct item* const to = (struct item*)y->data + (frame + f) * y->pitch;
         if (map->identity)
             memcpy(to, from, n_map * sizeof *to);
@@ -118,10 +106,10 @@ static void store_time_major(const struct cpu* c, const struct cpu_map* map,
 static void store_channels(const struct cpu* c, const struct cpu_map* map,
                            const struct pfb_frames* y, size_t frame, size_t n)
 {
-    const size_t pitch = c->fft.pitch;
+    const size_t pitch = c->part.fft.pitch;
     for (size_t o = 0; o < c->spec.n_map; ++o) {
         const struct item* const from =
-            (const struct item*)c->fft.data + map->channels[o];
+            (const struct item*)c->part.fft.data + map->channels[o];
         struct item* const to =
             (y->layout == CUFILTER_PFB_PORTS ? (struct item*)y->ports[o]
                                              : (struct item*)y->data + o * y->pitch) +
@@ -140,21 +128,21 @@ static void compute(struct cpu* c, const struct pfb_rows* rows, const struct cpu
                     uint64_t frame, size_t from, size_t to)
 {
     const size_t K = c->spec.n_channels, R = c->spec.decimation;
-    for (size_t s = from; s < to; s += c->fft.rows) {
-        const size_t n = to - s < c->fft.rows ? to - s : c->fft.rows;
+    for (size_t s = from; s < to; s += c->part.fft.rows) {
+        const size_t n = to - s < c->part.fft.rows ? to - s : c->part.fft.rows;
         const struct pfb_branches job = {
             .g = rows,
             .x = x + 2 * (first + (int64_t)(s * R) - (int64_t)(K - 1)),
             .frame_step = R,
             .row_step = K,
-            .u = c->fft.data,
-            .u_pitch = c->fft.pitch,
+            .u = c->part.fft.data,
+            .u_pitch = c->part.fft.pitch,
             .turn = (pfb_rotation(&c->spec, frame + s) + 1) % K,
             .turn_step = R % K,
             .n_frames = n,
         };
         pfb_branches_run(&job);
-        pfb_fft_run(&c->fft, n);
+        pfb_fft_run(&c->part.fft, n);
         if (y->layout == CUFILTER_PFB_TIME_MAJOR)
             store_time_major(c, map, y, s, n);
         else
@@ -181,61 +169,27 @@ static enum cufilter_status cpu_process(void* self, void* plan, void* map, const
     const float* const items = x;
     const size_t reach = rows->n * rows->width - 1;
     const size_t near = n_in < reach ? n_in : reach;
-    pfb_line_append(&c->history, items, near);
-    const float* const item_0 = c->history.data + 2 * (c->history.end - near);
+    pfb_line_append(&c->part.history, items, near);
+    const float* const item_0 = c->part.history.data + 2 * (c->part.history.end - near);
     const size_t done = frames_before(c, first, n_frames, near);
     compute(c, rows, map, y, item_0, first, frame, 0, done);
     compute(c, rows, map, y, items, first, frame, done, n_frames);
-    pfb_line_append(&c->history, items + 2 * near, n_in - near);
+    pfb_line_append(&c->part.history, items + 2 * near, n_in - near);
     return CUFILTER_OK;
-}
-
-static enum cufilter_status cpu_synchronize(void* self)
-{
-    (void)self;
-    return CUFILTER_OK;
-}
-
-static enum cufilter_status cpu_get_history(void* self, void* items, size_t n)
-{
-    const struct cpu* const c = self;
-    memcpy(items, c->history.data + 2 * (c->history.end - n), n * PFB_ITEM);
-    return CUFILTER_OK;
-}
-
-static enum cufilter_status cpu_set_history(void* self, const void* items, size_t n)
-{
-    struct cpu* const c = self;
-    pfb_line_set(&c->history, items, n);
-    return CUFILTER_OK;
-}
-
-static void* cpu_stream(void* self)
-{
-    (void)self;
-    return NULL;
-}
-
-static int cpu_describe(void* self, void* plan, char* text, size_t size)
-{
-    (void)self;
-    const struct pfb_rows* const rows = plan;
-    return snprintf(text, size, "CPU (%s), %zu taps a branch, FFTW",
-                    pfb_branches_target(), rows->n);
 }
 
 const struct pfb_backend pfb_backend_cpu = {
     .create = cpu_create,
-    .destroy = cpu_destroy,
+    .destroy = pfb_cpu_destroy,
     .make_plan = cpu_make_plan,
     .free_plan = pfb_rows_free,
     .make_map = cpu_make_map,
     .free_map = free,
     .reserve = cpu_reserve,
     .process = cpu_process,
-    .synchronize = cpu_synchronize,
-    .get_history = cpu_get_history,
-    .set_history = cpu_set_history,
-    .stream = cpu_stream,
-    .describe = cpu_describe,
+    .synchronize = pfb_cpu_synchronize,
+    .get_history = pfb_cpu_get_history,
+    .set_history = pfb_cpu_set_history,
+    .stream = pfb_cpu_stream,
+    .describe = pfb_cpu_describe,
 };

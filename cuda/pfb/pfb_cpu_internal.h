@@ -82,4 +82,21 @@ enum cufilter_status pfb_fft_make(struct pfb_fft* fft, size_t n, int sign);
 void pfb_fft_run(const struct pfb_fft* fft, size_t rows);
 void pfb_fft_free(struct pfb_fft* fft);
 
+/* ------------------------------------------------------------------ streams */
+
+/* The head of a stream of either backend, zeroed until its parts are made; what of the
+ * backends' tables needs no more than it. */
+struct pfb_cpu {
+    struct pfb_line history;
+    struct pfb_fft fft;
+};
+
+void pfb_cpu_destroy(void* self); /* NULL is legal */
+enum cufilter_status pfb_cpu_synchronize(void* self);
+/* n units of history at the end of the line. */
+enum cufilter_status pfb_cpu_get_history(void* self, void* units, size_t n);
+enum cufilter_status pfb_cpu_set_history(void* self, const void* units, size_t n);
+void* pfb_cpu_stream(void* self);
+int pfb_cpu_describe(void* self, void* plan, char* text, size_t size);
+
 #endif

@@ -2,6 +2,7 @@
 /* Taps, history and transforms of the filter banks on the CPU. */
 #include "pfb_cpu_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,4 +165,51 @@ void pfb_fft_free(struct pfb_fft* fft)
         fftwf_destroy_plan(fft->one);
     cufilter_free(fft->data);
     memset(fft, 0, sizeof *fft);
+}
+
+/* ------------------------------------------------------------------ streams */
+
+void pfb_cpu_destroy(void* self)
+{
+    struct pfb_cpu* const c = self;
+    if (!c)
+        return;
+    pfb_fft_free(&c->fft);
+    pfb_line_free(&c->history);
+    free(c);
+}
+
+enum cufilter_status pfb_cpu_synchronize(void* self)
+{
+    (void)self;
+    return CUFILTER_OK;
+}
+
+enum cufilter_status pfb_cpu_get_history(void* self, void* units, size_t n)
+{
+    const struct pfb_line* const line = &((const struct pfb_cpu*)self)->history;
+    memcpy(units, line->data + (line->end - n) * line->floats,
+           n * line->floats * sizeof *line->data);
+    return CUFILTER_OK;
+}
+
+enum cufilter_status pfb_cpu_set_history(void* self, const void* units, size_t n)
+{
+    struct pfb_cpu* const c = self;
+    pfb_line_set(&c->history, units, n);
+    return CUFILTER_OK;
+}
+
+void* pfb_cpu_stream(void* self)
+{
+    (void)self;
+    return NULL;
+}
+
+int pfb_cpu_describe(void* self, void* plan, char* text, size_t size)
+{
+    (void)self;
+    const struct pfb_rows* const rows = plan;
+    return snprintf(text, size, "CPU (%s), %zu taps a branch, FFTW",
+                    pfb_branches_target(), rows->n);
 }

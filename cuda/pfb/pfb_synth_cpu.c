@@ -8,14 +8,12 @@
  * z. */
 #include "pfb_cpu_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct cpu {
+    struct pfb_cpu part; /* first; its history is a line of frames z */
     struct pfb_synth_spec spec;
-    struct pfb_line history; /* of frames z */
-    struct pfb_fft fft;
 };
 
 struct cpu_map {
@@ -25,16 +23,6 @@ struct cpu_map {
 
 /* ------------------------------------------------------------------ life */
 
-static void cpu_destroy(void* self)
-{
-    struct cpu* const c = self;
-    if (!c)
-        return;
-    pfb_fft_free(&c->fft);
-    pfb_line_free(&c->history);
-    free(c);
-}
-
 static enum cufilter_status cpu_create(void** self, const struct pfb_synth_spec* spec,
                                        size_t history)
 {
@@ -43,13 +31,14 @@ static enum cufilter_status cpu_create(void** self, const struct pfb_synth_spec*
     if (!c)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     c->spec = *spec;
-    enum cufilter_status status = pfb_fft_make(&c->fft, spec->n_slots, FFTW_BACKWARD);
+    enum cufilter_status status =
+        pfb_fft_make(&c->part.fft, spec->n_slots, FFTW_BACKWARD);
     /* A group of frames is appended at a time. */
     if (status == CUFILTER_OK)
-        status = pfb_line_make(&c->history, 2 * spec->n_slots,
-                               history > c->fft.rows ? history : c->fft.rows);
+        status = pfb_line_make(&c->part.history, 2 * spec->n_slots,
+                               history > c->part.fft.rows ? history : c->part.fft.rows);
     if (status != CUFILTER_OK)
-        cpu_destroy(c);
+        pfb_cpu_destroy(c);
     else
         *self = c;
     return status;
@@ -81,7 +70,7 @@ static enum cufilter_status cpu_make_map(void** map, const struct pfb_synth_spec
 static enum cufilter_status cpu_reserve(void* self, size_t history)
 {
     struct cpu* const c = self;
-    return pfb_line_reserve(&c->history, history);
+    return pfb_line_reserve(&c->part.history, history);
 }
 
 /* ------------------------------------------------------------------ the stream */
@@ -94,8 +83,8 @@ struct item {
 static void load(const struct cpu* c, const struct cpu_map* map,
                  const struct pfb_frames* x, size_t s, size_t n)
 {
-    const size_t pitch = c->fft.pitch, n_map = c->spec.n_map;
-    struct item* const rows = (struct item*)c->fft.data;
+    const size_t pitch = c->part.fft.pitch, n_map = c->spec.n_map;
+    struct item* const rows = (struct item*)c->part.fft.data;
     for (size_t f = 0; f < n && !map->all; ++f)
         memset(rows + f * pitch, 0, c->spec.n_slots * sizeof *rows);
     if (x->layout == CUFILTER_PFB_TIME_MAJOR) {
@@ -144,14 +133,16 @@ static enum cufilter_status cpu_process(void* self, void* plan, void* map,
 {
     struct cpu* const c = self;
     const size_t K = c->spec.n_channels, P = c->spec.n_slots;
-    for (size_t s = 0; s < n_frames; s += c->fft.rows) {
-        const size_t n = n_frames - s < c->fft.rows ? n_frames - s : c->fft.rows;
+    for (size_t s = 0; s < n_frames; s += c->part.fft.rows) {
+        const size_t n =
+            n_frames - s < c->part.fft.rows ? n_frames - s : c->part.fft.rows;
         float* const out = (float*)y + 2 * s * K;
         load(c, map, x, s, n);
-        pfb_fft_run(&c->fft, n);
-        float* const z = pfb_line_extend(&c->history, n);
+        pfb_fft_run(&c->part.fft, n);
+        float* const z = pfb_line_extend(&c->part.history, n);
         for (size_t f = 0; f < n; ++f)
-            memcpy(z + 2 * f * P, c->fft.data + 2 * f * c->fft.pitch, P * PFB_ITEM);
+            memcpy(z + 2 * f * P, c->part.fft.data + 2 * f * c->part.fft.pitch,
+                   P * PFB_ITEM);
         if (P == K) {
             filter(c, plan, z, 0, 1, n, 0, out);
         } else {
@@ -163,54 +154,18 @@ static enum cufilter_status cpu_process(void* self, void* plan, void* map,
     return CUFILTER_OK;
 }
 
-static enum cufilter_status cpu_synchronize(void* self)
-{
-    (void)self;
-    return CUFILTER_OK;
-}
-
-static enum cufilter_status cpu_get_history(void* self, void* frames, size_t n)
-{
-    const struct cpu* const c = self;
-    const size_t floats = c->history.floats;
-    memcpy(frames, c->history.data + (c->history.end - n) * floats,
-           n * floats * sizeof(float));
-    return CUFILTER_OK;
-}
-
-static enum cufilter_status cpu_set_history(void* self, const void* frames, size_t n)
-{
-    struct cpu* const c = self;
-    pfb_line_set(&c->history, frames, n);
-    return CUFILTER_OK;
-}
-
-static void* cpu_stream(void* self)
-{
-    (void)self;
-    return NULL;
-}
-
-static int cpu_describe(void* self, void* plan, char* text, size_t size)
-{
-    (void)self;
-    const struct pfb_rows* const rows = plan;
-    return snprintf(text, size, "CPU (%s), %zu taps a branch, FFTW",
-                    pfb_branches_target(), rows->n);
-}
-
 const struct pfb_synth_backend pfb_synth_backend_cpu = {
     .create = cpu_create,
-    .destroy = cpu_destroy,
+    .destroy = pfb_cpu_destroy,
     .make_plan = cpu_make_plan,
     .free_plan = pfb_rows_free,
     .make_map = cpu_make_map,
     .free_map = free,
     .reserve = cpu_reserve,
     .process = cpu_process,
-    .synchronize = cpu_synchronize,
-    .get_history = cpu_get_history,
-    .set_history = cpu_set_history,
-    .stream = cpu_stream,
-    .describe = cpu_describe,
+    .synchronize = pfb_cpu_synchronize,
+    .get_history = pfb_cpu_get_history,
+    .set_history = pfb_cpu_set_history,
+    .stream = pfb_cpu_stream,
+    .describe = pfb_cpu_describe,
 };
