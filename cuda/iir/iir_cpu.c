@@ -202,8 +202,10 @@ static size_t memory_of(const struct iir_cpu_plan* plan)
     return items < 1e15 ? (size_t)items : (size_t)1e15;
 }
 
-/* A^L for each block size: units of the state in as many lanes as there are. */
-static void ring_states(struct iir_cpu_plan* plan)
+/* A^L for n rising lengths, [n][row][power_row]: units of the state in as many lanes as
+ * there are. */
+static void ring_states(const struct iir_cpu_plan* plan, const size_t* lengths, size_t n,
+                        double* powers)
 {
     const size_t mix = plan->mix, at_once = IIR_LANES / mix;
     for (size_t k = 0; k < plan->row; k += at_once) {
@@ -211,13 +213,13 @@ static void ring_states(struct iir_cpu_plan* plan)
             __attribute__((aligned(64))) = {0};
         for (size_t l = 0; l < at_once && k + l < plan->row; ++l)
             z[(k + l) / mix * IIR_LANES + l * mix + (k + l) % mix] = 1;
-        for (size_t i = 0, at = 0; i < IIR_BLOCK_SIZES; ++i) {
-            const size_t L = iir_block_sizes[i];
-            iir_cpu_kernels()->ring(plan, z, 0, L - at);
-            at = L;
+        for (size_t i = 0, at = 0; i < n; ++i) {
+            double* const power = powers + i * plan->row * plan->power_row;
+            iir_cpu_kernels()->ring(plan, z, 0, lengths[i] - at);
+            at = lengths[i];
             for (size_t r = 0; r < plan->row; ++r)
                 for (size_t l = 0; l < at_once && k + l < plan->row; ++l)
-                    plan->power[i][(k + l) * plan->power_row + r] =
+                    power[(k + l) * plan->power_row + r] =
                         z[r / mix * IIR_LANES + l * mix + r % mix];
         }
     }
@@ -234,10 +236,14 @@ static bool bounded(const double* values, size_t n)
 /* Poles far outside the unit circle allow short blocks only. */
 static void limit_blocks(struct iir_cpu_plan* plan)
 {
+    const size_t size = plan->row * plan->power_row;
+    while (plan->steps && plan->n_steps < IIR_STEPS &&
+           bounded(plan->steps + plan->n_steps * size, size) &&
+           bounded(plan->impulse, (plan->n_steps + 1) * IIR_STEP * plan->row))
+        ++plan->n_steps;
     for (size_t i = 0; i < IIR_BLOCK_SIZES; ++i) {
         const size_t L = iir_block_sizes[i];
-        if (!bounded(plan->power[i], plan->row * plan->power_row) ||
-            !bounded(plan->impulse, L * plan->row))
+        if (!bounded(plan->power[i], size) || !bounded(plan->impulse, L * plan->row))
             return;
         plan->n_sizes = i + 1;
     }
@@ -273,13 +279,16 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     plan->impulse = cufilter_alloc(IIR_LONGEST_BLOCK * plan->row * sizeof *plan->impulse);
     plan->power_row = (plan->row + IIR_LANES - 1) / IIR_LANES * IIR_LANES;
     const size_t power = plan->row * plan->power_row;
-    plan->power[0] = cufilter_alloc(IIR_BLOCK_SIZES * power * sizeof(double));
+    const bool few = plan->row <= IIR_FEW && plan->mix == 1;
+    const size_t n_powers = IIR_BLOCK_SIZES + (few ? IIR_STEPS : 0);
+    plan->power[0] = cufilter_alloc(n_powers * power * sizeof(double));
     if (!plan->impulse || !plan->power[0]) {
         cpu_free_plan(plan);
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     }
     for (size_t i = 1; i < IIR_BLOCK_SIZES; ++i)
         plan->power[i] = plan->power[0] + i * power;
+    plan->steps = few ? plan->power[0] + IIR_BLOCK_SIZES * power : NULL;
     if (grouped && iir_cpu_make_homogeneous(plan) != CUFILTER_OK) {
         cpu_free_plan(plan);
         return CUFILTER_ERR_NO_MEMORY;
@@ -287,7 +296,13 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
     const unsigned mode = iir_flush_begin();
     choose_form(plan, scale_sections(plan));
     ring_impulse(plan);
-    ring_states(plan);
+    ring_states(plan, iir_block_sizes, IIR_BLOCK_SIZES, plan->power[0]);
+    if (few) {
+        size_t lengths[IIR_STEPS];
+        for (size_t i = 0; i < IIR_STEPS; ++i)
+            lengths[i] = (i + 1) * IIR_STEP;
+        ring_states(plan, lengths, IIR_STEPS, plan->steps);
+    }
     limit_blocks(plan);
     plan->memory = memory_of(plan);
     iir_flush_end(mode);

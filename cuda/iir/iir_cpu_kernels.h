@@ -69,7 +69,11 @@ INLINE void NAME(widen)(double* row, const float* x)
 {
 #pragma GCC unroll 8
     for (size_t h = 0; h < H; ++h)
+#if W == 8 /* GCC 12 makes two halves of a conversion */
+        *(vec*)row = (vec)_mm512_cvtps_pd(_mm256_loadu_ps(x));
+#else
         *(vec*)(row + h * W) = __builtin_convertvector(*(const narrow*)(x + h * W), vec);
+#endif
 }
 #define widen NAME(widen)
 
@@ -77,8 +81,12 @@ INLINE void NAME(shorten)(float* y, const double* row, double scale)
 {
 #pragma GCC unroll 8
     for (size_t h = 0; h < H; ++h)
+#if W == 8
+        _mm256_storeu_ps(y, _mm512_cvtpd_ps((__m512d)(*(const vec*)row * all(scale))));
+#else
         *(narrow*)(y + h * W) =
             __builtin_convertvector(*(const vec*)(row + h * W) * all(scale), narrow);
+#endif
 }
 #define shorten NAME(shorten)
 
@@ -411,18 +419,73 @@ INLINE void NAME(transpose)(float* to, size_t to_pitch, const float* from,
 }
 #endif
 
+/* The same of pairs of floats, four by four. A vector takes as many as a copy may read
+ * back at once: narrow stores before a wide load would wait for each other. */
+#define PAIRS (W == 2 ? 2 : 4)
+typedef int64_t NAME(pairs)
+    __attribute__((vector_size(8 * PAIRS), aligned(4), may_alias));
+INLINE void NAME(transpose_pairs)(float* to, size_t to_pitch, const float* from,
+                                  size_t from_pitch)
+{
+    typedef NAME(pairs) pairs;
+#if W == 2
+#pragma GCC unroll 2
+    for (size_t i = 0; i < 4; i += 2)
+#pragma GCC unroll 2
+        for (size_t j = 0; j < 4; j += 2) {
+            const pairs a = *(const pairs*)(from + i * from_pitch + 2 * j);
+            const pairs b = *(const pairs*)(from + (i + 1) * from_pitch + 2 * j);
+            *(pairs*)(to + j * to_pitch + 2 * i) = (pairs){a[0], b[0]};
+            *(pairs*)(to + (j + 1) * to_pitch + 2 * i) = (pairs){a[1], b[1]};
+        }
+#else
+    const pairs low = {0, 4, 2, 6}, high = {1, 5, 3, 7};
+    const pairs low2 = {0, 1, 4, 5}, high2 = {2, 3, 6, 7};
+    pairs r[4];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; ++i)
+        r[i] = *(const pairs*)(from + i * from_pitch);
+    const pairs a = __builtin_shuffle(r[0], r[1], low);
+    const pairs b = __builtin_shuffle(r[0], r[1], high);
+    const pairs c = __builtin_shuffle(r[2], r[3], low);
+    const pairs d = __builtin_shuffle(r[2], r[3], high);
+    *(pairs*)to = __builtin_shuffle(a, c, low2);
+    *(pairs*)(to + to_pitch) = __builtin_shuffle(b, d, low2);
+    *(pairs*)(to + 2 * to_pitch) = __builtin_shuffle(a, c, high2);
+    *(pairs*)(to + 3 * to_pitch) = __builtin_shuffle(b, d, high2);
+#endif
+}
+
+/* Pair k of a row from x[k from_pitch]. */
+INLINE void NAME(gather_pairs)(float* row, const float* x, size_t from_pitch)
+{
+#pragma GCC unroll 2
+    for (size_t k = 0; k < LANES / 2; k += PAIRS) {
+        NAME(pairs) p;
+#pragma GCC unroll 4
+        for (size_t l = 0; l < PAIRS; ++l) {
+            int64_t pair;
+            memcpy(&pair, x + (k + l) * from_pitch, sizeof pair);
+            p[l] = pair;
+        }
+        *(NAME(pairs)*)(row + 2 * k) = p;
+    }
+}
+
 /* Row i, lane l = x of item l L + i, for n items, a multiple of 8. With complex sections
- * lanes 2 l and 2 l + 1 are re and im. */
+ * and twins lanes 2 l and 2 l + 1 are re and im. */
 INLINE void NAME(load_blocks)(const struct iir_cpu_plan* plan, double* v, const float* x,
                               size_t n, size_t L, size_t pitch)
 {
     for (size_t i = 0; i < n; i += 8) {
         float runs[64] __attribute__((aligned(64))), r[64] __attribute__((aligned(64)));
-        if (plan->parts == 2) {
+        if (plan->parts == 2 && pitch == 2) {
+            NAME(transpose_pairs)(r, 8, x + 2 * i, 2 * L);
+            NAME(transpose_pairs)(r + 32, 8, x + 2 * i + 8, 2 * L);
+        } else if (plan->parts == 2) {
+#pragma GCC unroll 8
             for (size_t j = 0; j < 8; ++j)
-#pragma GCC unroll 4
-                for (size_t l = 0; l < LANES / 2; ++l)
-                    memcpy(r + 8 * j + 2 * l, x + (l * L + i + j) * pitch, 2 * sizeof *x);
+                NAME(gather_pairs)(r + 8 * j, x + (i + j) * pitch, L * pitch);
         } else if (pitch == 1) {
             NAME(transpose)(r, 8, x + i, L);
         } else {
@@ -446,6 +509,11 @@ INLINE void NAME(store_blocks)(const struct iir_cpu_plan* plan, double* v, doubl
 #pragma GCC unroll 8
         for (size_t j = 0; j < 8; ++j)
             shorten(r + 8 * j, v + (i + j) * LANES, scale);
+        if (plan->parts == 2 && pitch == 2) {
+            NAME(transpose_pairs)(y + 2 * i, 2 * L, r, 8);
+            NAME(transpose_pairs)(y + 2 * i + 8, 2 * L, r + 32, 8);
+            continue;
+        }
         if (plan->parts == 2) {
             for (size_t j = 0; j < 8; ++j)
 #pragma GCC unroll 4
@@ -531,14 +599,15 @@ INLINE size_t NAME(ends_from_zero)(const struct iir_cpu_plan* plan, double* ends
     const size_t first = reach < L ? L - reach : 0;
     ROWS(buffer, TILE);
     memset(ends, 0, rows * LANES * sizeof *ends);
-    for (size_t from = first; from < L; from += tile) {
+    for (size_t from = first, n; from < L; from += n) {
+        n = L - from < tile ? L - from : tile;
         const double* const impulse = plan->impulse + (L - 1 - from) * row;
         double* const v = kept ? kept + from * LANES : buffer;
-        NAME(load_blocks)(plan, v, x + from * pitch, tile, L, pitch);
+        NAME(load_blocks)(plan, v, x + from * pitch, n, L, pitch);
         if (plan->mix == 2)
-            NAME(add_all)(ends, impulse, row, v, tile, rows, true);
+            NAME(add_all)(ends, impulse, row, v, n, rows, true);
         else
-            NAME(add_all)(ends, impulse, row, v, tile, rows, false);
+            NAME(add_all)(ends, impulse, row, v, n, rows, false);
     }
     return first;
 }
@@ -568,6 +637,41 @@ INLINE void NAME(add_product)(const double* matrix, size_t n, size_t row,
     }
 }
 
+/* chain() for a state of n doubles, few and none complex: they stay in registers. */
+INLINE unsigned NAME(chain_few)(const struct iir_cpu_plan* plan, const double* power,
+                                double* ends, double* column, const size_t n)
+{
+    const size_t parts = plan->parts;
+    unsigned bad = 0;
+    for (size_t twin = 0; twin < parts; ++twin) {
+        double now[FEW], next[FEW];
+#pragma GCC unroll 4
+        for (size_t r = 0; r < n; ++r)
+            now[r] = column[r * parts + twin];
+        for (size_t l = twin; l < LANES; l += parts) {
+            double none = 0; /* NaN where a value is not finite */
+#pragma GCC unroll 4
+            for (size_t k = 0; k < n; ++k) {
+                next[k] = ends[k * LANES + l];
+#pragma GCC unroll 4
+                for (size_t r = 0; r < n; ++r)
+                    next[k] += power[r * plan->power_row + k] * now[r];
+                none += next[k] * 0;
+            }
+            bad |= none == 0 ? 0u : 1u << l;
+#pragma GCC unroll 4
+            for (size_t r = 0; r < n; ++r) {
+                ends[r * LANES + l] = now[r];
+                now[r] = none == 0 ? next[r] : 0;
+            }
+        }
+#pragma GCC unroll 4
+        for (size_t r = 0; r < n; ++r)
+            column[r * parts + twin] = now[r];
+    }
+    return bad;
+}
+
 /* From `ends` to the state at each block's start, and `column` to the state at the last
  * one's end. A state that is not finite becomes zero; the mask of the blocks, and in
  * these of the twins, that left one is returned. power[k] is A^L's column k. */
@@ -575,14 +679,18 @@ INLINE unsigned NAME(chain)(const struct iir_cpu_plan* plan, const double* power
                             double* ends, double* column)
 {
     const size_t n = plan->row, parts = plan->parts, mixed = plan->mix - 1;
+    if (n == 2 && !mixed)
+        return NAME(chain_few)(plan, power, ends, column, 2);
+    if (n == FEW && !mixed)
+        return NAME(chain_few)(plan, power, ends, column, FEW);
     unsigned bad = 0;
     for (size_t twin = 0; twin < plan->twins; ++twin) {
-        double now[STATE] __attribute__((aligned(64))) = {0};
+        double now[STATE], next[STATE] __attribute__((aligned(64)));
         for (size_t r = 0; r < n; ++r)
             now[r] = column[PLACE(r, mixed, parts) + twin];
         for (size_t l = 0; l < LANES; l += parts) {
-            double next[STATE] __attribute__((aligned(64))) = {0};
             double* const lanes = ends + l + twin;
+            memset(next, 0, plan->power_row * sizeof *next);
             for (size_t r = 0; r < n; ++r)
                 next[r] = lanes[PLACE(r, mixed, LANES)];
             NAME(add_product)(power, n, plan->power_row, now, next);
@@ -619,40 +727,85 @@ INLINE size_t NAME(finish)(const struct iir_cpu_plan* plan, const double* state,
     return recoveries;
 }
 
-/* LANES / parts blocks of L items; `column` is the state in, and out. */
+/* LANES / parts blocks of L items, a multiple of IIR_STEP, with A^L in `power`; `column`
+ * is the state in, and out. */
 INLINE size_t NAME(blocks)(const struct iir_cpu_plan* plan, const float* x, float* y,
-                           size_t size, size_t pitch, double* column)
+                           size_t L, const double* power, size_t pitch, double* column)
 {
-    const size_t L = iir_block_sizes[size], tile = L < TILE ? L : TILE;
+    const size_t tile = L < TILE ? L : TILE;
     ROWS(state, STATE_ROWS);
     ROWS(rows, KEPT);
     const size_t kept =
         NAME(ends_from_zero)(plan, state, x, L, pitch, L <= KEPT ? rows : NULL);
-    const unsigned bad = NAME(chain)(plan, plan->power[size], state, column);
+    const unsigned bad = NAME(chain)(plan, power, state, column);
     const double scale = plan->scale[plan->scaled.n - 1];
-    for (size_t i = 0; i < L; i += tile) {
+    for (size_t i = 0, n; i < L; i += n) {
+        n = L - i < tile ? L - i : tile;
         double* const v = L <= KEPT ? rows + i * LANES : rows;
         if (L > KEPT || i < kept)
-            NAME(load_blocks)(plan, v, x + i * pitch, tile, L, pitch);
-        run(plan, v, tile, state);
-        NAME(store_blocks)(plan, v, scale, y + i * pitch, tile, L, pitch);
+            NAME(load_blocks)(plan, v, x + i * pitch, n, L, pitch);
+        run(plan, v, n, state);
+        NAME(store_blocks)(plan, v, scale, y + i * pitch, n, L, pitch);
     }
     return NAME(finish)(plan, state, bad, column);
 }
 
-/* As many items as whole blocks hold, from and to a state of scaled sections; returns how
- * many those are. */
+/* Fewer items than the shortest blocks hold: one after the other in the first lanes. */
+INLINE size_t NAME(rest)(const struct iir_cpu_plan* plan, const float* x, float* y,
+                         size_t n, size_t pitch, double* column)
+{
+    const size_t rows = 2 * plan->scaled.n, parts = plan->parts;
+    const double scale = plan->scale[plan->scaled.n - 1];
+    ROWS(state, STATE_ROWS);
+    ROWS(v, TILE);
+    memset(state, 0, rows * LANES * sizeof *state);
+    memset(v, 0, sizeof v);
+    for (size_t r = 0; r < rows; ++r)
+        memcpy(state + r * LANES, column + r * parts, parts * sizeof *state);
+    for (size_t from = 0; from < n; from += TILE) {
+        const size_t count = n - from < TILE ? n - from : TILE;
+        for (size_t i = 0; i < count; ++i) {
+            const float* const at = x + (from + i) * pitch;
+            *(vec*)(v + i * LANES) = (vec){(double)at[0], parts == 2 ? (double)at[1] : 0};
+        }
+        run(plan, v, count, state);
+        for (size_t i = 0; i < count; ++i)
+            for (size_t p = 0; p < parts; ++p)
+                y[(from + i) * pitch + p] = (float)(v[i * LANES + p] * scale);
+    }
+    const size_t bad = NAME(tend)(state, rows, plan->mix);
+    for (size_t r = 0; r < rows; ++r)
+        memcpy(column + r * parts, state + r * LANES, parts * sizeof *state);
+    return bad;
+}
+
+/* All n items, where they fill the shortest blocks, from and to a state of scaled
+ * sections; returns how many those are. */
 static size_t NAME(whole)(const struct iir_cpu_plan* plan, const float* x, float* y,
                           size_t n, size_t pitch, double* column, size_t* recoveries)
 {
+    const size_t side = LANES / plan->parts, few = plan->n_steps;
     size_t done = 0;
     for (size_t size = plan->n_sizes; size-- > 0;) {
-        const size_t unit = LANES / plan->parts * iir_block_sizes[size];
-        for (; n - done >= unit; done += unit)
-            *recoveries += NAME(blocks)(plan, x + done * pitch, y + done * pitch, size,
-                                        pitch, column);
+        const size_t L = iir_block_sizes[size];
+        /* A short state's chain costs less than loading most items twice. */
+        if (few && (L < KEPT || (L > KEPT && 2 * plan->reach > L)))
+            continue;
+        for (; n - done >= side * L; done += side * L)
+            *recoveries += NAME(blocks)(plan, x + done * pitch, y + done * pitch, L,
+                                        plan->power[size], pitch, column);
     }
-    return done;
+    while (few && n - done >= side * IIR_STEP) {
+        const size_t fit = (n - done) / (side * IIR_STEP), k = fit < few ? fit : few;
+        const double* const power = plan->steps + (k - 1) * plan->row * plan->power_row;
+        *recoveries += NAME(blocks)(plan, x + done * pitch, y + done * pitch,
+                                    k * IIR_STEP, power, pitch, column);
+        done += side * k * IIR_STEP;
+    }
+    if (done && done < n)
+        *recoveries +=
+            NAME(rest)(plan, x + done * pitch, y + done * pitch, n - done, pitch, column);
+    return done ? n : 0;
 }
 
 /* What `units` times LANES / parts blocks of one size make of `column`, without output.
@@ -695,6 +848,7 @@ static const struct iir_cpu_kernels NAME(kernels) = {
 #undef imaginary
 #undef widen
 #undef shorten
+#undef PAIRS
 #undef factors
 #undef run
 #undef W

@@ -5,12 +5,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #define LANES IIR_LANES
 #define TILE 64
-#define KEPT 512 /* rows that stay in the caches */
+#define KEPT IIR_KEPT
 #define STATE_ROWS (2 * CUFILTER_IIR_MAX_SECTIONS)
 #define STATE (2 * STATE_ROWS) /* doubles of one column's, complex sections' too */
+#define FEW IIR_FEW
 #define ROWS(name, n) double name[(n)*LANES] __attribute__((aligned(64)))
 /* Where double r of a state lies in rows of `pitch`; `mixed` is mix - 1. */
 #define PLACE(r, mixed, pitch) (((r) >> (mixed)) * (pitch) + ((r) & (mixed)))

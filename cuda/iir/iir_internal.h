@@ -103,6 +103,14 @@ void iir_sections_arrange(struct iir_sections* sections, struct iir_arrangement*
 static const size_t iir_block_sizes[IIR_BLOCK_SIZES] = {
     16, 32, 64, 128, 256, 512, 960, 1984, IIR_LONGEST_BLOCK};
 
+/* A state of at most so many real doubles has A^L for each multiple of IIR_STEP up to
+ * IIR_KEPT items, rows that stay in the caches: one call of the kernel takes what is left
+ * over. */
+#define IIR_FEW 4
+#define IIR_STEP ((size_t)16)
+#define IIR_KEPT ((size_t)512)
+#define IIR_STEPS (IIR_KEPT / IIR_STEP)
+
 /* A column is one recursion: a channel, with real sections its real or imaginary part.
  *
  * Sections are scaled so that b0 = 1, where none is 0: y of section i is scale[i] times
@@ -132,6 +140,8 @@ struct iir_cpu_plan {
     double* impulse;  /* [IIR_LONGEST_BLOCK][row]: A^j B */
     /* A^L for each block size as a real matrix, its columns as rows: [row][power_row]. */
     double* power[IIR_BLOCK_SIZES];
+    double* steps;  /* the same for IIR_STEP, 2 IIR_STEP .. items, where row <= IIR_FEW */
+    size_t n_steps; /* that keep to the range of a double; 0 where there are none */
     double* homogeneous; /* PH and CR: u of each section, [n][LANES / 2 GROUP][2] */
     size_t power_row;    /* `row`, rounded up to IIR_LANES */
 };
@@ -148,8 +158,9 @@ struct iir_cpu_kernels {
     /* IIR_LANES columns, or twice that; returns recoveries. */
     size_t (*columns)(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
                       size_t pitch, size_t columns, double* z);
-    /* One column's longest blocks that fit into n items, then shorter ones; returns how
-     * many items those are. `column` is the state that runs, [2 n][parts]. */
+    /* One column's longest blocks that fit into n items, then shorter ones, then what is
+     * left over; returns n, or 0, and nothing done, where n is less than the shortest
+     * blocks hold. `column` is the state that runs, [2 n][parts]. */
     size_t (*whole)(const struct iir_cpu_plan* plan, const float* x, float* y, size_t n,
                     size_t pitch, double* column, size_t* recoveries);
     /* What `units` times IIR_LANES / parts blocks of one size make of `column`; x NULL:
