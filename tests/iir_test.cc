@@ -448,6 +448,7 @@ class iir_filter : public CppUnit::TestFixture
     CPPUNIT_TEST(lengths);
     CPPUNIT_TEST(channels);
     CPPUNIT_TEST(complex_data);
+    CPPUNIT_TEST(short_states);
     CPPUNIT_TEST(in_place);
     CPPUNIT_TEST(state_round_trip);
     CPPUNIT_TEST(steady_state);
@@ -578,6 +579,40 @@ public:
                     CPPUNIT_ASSERT_DOUBLES_EQUAL(z[r], state[r * 2 * channels + c], 1e-9);
             }
         }
+    }
+
+    /* One and two sections, in calls of all lengths around the CPU's blocks. */
+    void short_states()
+    {
+        std::vector<size_t> calls;
+        for (size_t n = 1; n < 300; n += 3)
+            calls.insert(calls.end(), {n, 4 * n + 2047, 13 * n});
+        for (const cascade& sos :
+             {cascade{{0.01, 0, 0, 1, -0.99, 0}}, cascade{{0.3, 0.1, 0, 1, 0.9, 0}},
+              resonator(0.9999, 0.3), butterworth(2, 0.2), butterworth(4, 0.01)})
+            for (size_t width : {1, 2, 6}) {
+                const size_t channels = width > 1 ? width / 2 : 1, items = 500000;
+                const floats clean = noise(width * items);
+                filter f(sos, channels, width > 1), g(sos, channels, width > 1);
+                const floats y = f.run(clean, calls);
+                for (size_t c = 0; c < width; ++c) {
+                    doubles expected, z(2 * sos.size());
+                    reference(sos, clean, width, c, expected, z);
+                    runner::expect_at_most(error(y, width, c, expected), 1e-6,
+                                           say("column", c, "of", width));
+                }
+                floats x = clean; /* NaN in what fills no blocks of a call */
+                const size_t where = 1 + 2051 + 13 + 4 + 2063 - 2;
+                x[where * width + width - 1] = std::numeric_limits<float>::quiet_NaN();
+                const floats after = g.run(x, calls);
+                require(g.recoveries() == 1, say(g.recoveries(), "recoveries"));
+                for (size_t i = 0; i < y.size(); ++i)
+                    if (i % width != width - 1 || i / width < where)
+                        require(std::abs(after[i] - y[i]) <= 1e-6 * (10 + std::abs(y[i])),
+                                say("value", i, "of", width));
+                    else if (i / width >= where + CUFILTER_IIR_PIECE)
+                        require(std::isfinite(after[i]), say("no end at", i));
+            }
     }
 
     void in_place()
