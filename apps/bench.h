@@ -80,6 +80,9 @@ enum cufilter_status bench_subject_wait(struct bench_subject* s);
 void* bench_subject_stream(struct bench_subject* s);
 void bench_subject_describe(struct bench_subject* s, char* text, size_t size);
 
+/* Random floats in [-1, 1), the same at each call. */
+void bench_fill(float* x, size_t n);
+
 #define BENCH_CHECK_ITEMS ((size_t)100003) /* no multiple of anything in use */
 
 /* Relative rms error against float64 of ragged calls on BENCH_CHECK_ITEMS random items;

@@ -89,11 +89,7 @@ enum cufilter_status bench_pool_make(struct bench_pool** pool, int device)
     p->host_out = aligned_alloc(4096, CPU_BYTES);
     if (!p->host_in || !p->host_out)
         return CUFILTER_ERR_NO_MEMORY;
-    uint32_t h = 1;
-    for (size_t i = 0; i < CPU_BYTES / sizeof(float); ++i) {
-        h = h * 1664525u + 1013904223u;
-        ((float*)p->host_in)[i] = (float)(int32_t)h * 0x1p-31f;
-    }
+    bench_fill(p->host_in, CPU_BYTES / sizeof(float));
     memset(p->host_out, 0, CPU_BYTES); /* its pages are there before the clock runs */
     return device == CUFILTER_DEVICE_CPU ? CUFILTER_OK : make_gpu_memory(p);
 }

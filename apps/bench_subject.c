@@ -14,6 +14,15 @@ static double next_random(uint64_t* state)
     return (double)((*state * UINT64_C(2685821657736338717)) >> 11) * 0x1p-52 - 1.0;
 }
 
+void bench_fill(float* x, size_t n)
+{
+    uint32_t h = 1;
+    for (size_t i = 0; i < n; ++i) {
+        h = h * 1664525u + 1013904223u;
+        x[i] = (float)(int32_t)h * 0x1p-31f;
+    }
+}
+
 static bool make_taps(struct bench_subject* s, size_t n, bool complex_taps)
 {
     const size_t parts = complex_taps ? 2 : 1;
