@@ -511,15 +511,18 @@ tb.wait()
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 address = "tcp://127.0.0.1:%d" % probe.getsockname()[1]
-            pulling = subprocess.Popen([sys.executable, worker, "--address", address],
+            # The host never ends by itself: it waits where no worker pulls.
+            pushing = subprocess.Popen([sys.executable, host, "--address", address],
                                        cwd=folder, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                        text=True)
             try:
-                self.run_script(host, "--address", address)
-                text = pulling.communicate(timeout=60)[0]
+                text = self.run_script(worker, "--address", address)
+                pushing.terminate()
+                said = pushing.communicate(timeout=60)[0]
             finally:
-                pulling.kill()
+                pushing.kill()
+        self.assertEqual(pushing.returncode, 0, said)
         self.assertIn("100000 items, strongest at 10000 Hz", text)
 
     def test_a_thousand_channels(self):
