@@ -62,6 +62,8 @@ struct iir_tile {
     static constexpr int leaps = COMPLEX ? 3 : 4;
     /* Floats from row to row in shared memory: lanes of two rows meet no bank twice. */
     static constexpr bool paired = iir_tile_paired(STATES, parts);
+    /* Whether a way of their own for whole tiles is worth its code: measured. */
+    static constexpr bool whole_first = COMPLEX && STATES >= 8;
     static constexpr int pitch =
         COMPLEX ? 2 * IIR_TILE_ROW + 16 : IIR_TILE_ROW + (paired ? 8 : 16);
     static constexpr int floats = rows * pitch;
@@ -132,7 +134,7 @@ struct iir_tile {
     {
         const float* const from = s.x + first * parts;
         const int count = (int)min(end - first, (int64_t)items) * parts;
-        if (s.vectors && count == items * parts)
+        if (whole_first && s.vectors && count == items * parts)
             for (int k = 0; k < quads; ++k)
                 copy_async<16>(x + in_shared(k), from + 128 * k + 4 * lane(), true);
         else if (s.vectors && count % 4 == 0)
@@ -153,7 +155,7 @@ struct iir_tile {
     {
         float* const to = s.y + first * parts;
         const int low = (int)(begin - first) * parts, high = (int)(end - first) * parts;
-        if (s.vectors && low == 0 && high == items * parts)
+        if (whole_first && s.vectors && low == 0 && high == items * parts)
             for (int k = 0; k < quads; ++k)
                 __stcs((float4*)(to + 128 * k + 4 * lane()),
                        *(const float4*)(y + in_shared(k)));
