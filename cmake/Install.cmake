@@ -68,10 +68,8 @@ if(ENABLE_TESTING)
   add_test(NAME package
            COMMAND ${CMAKE_COMMAND}
                    -DBUILD_DIR=${PROJECT_BINARY_DIR} -DSOURCE_DIR=${PROJECT_SOURCE_DIR}
-                   -DGENERATOR=${CMAKE_GENERATOR} -DC_COMPILER=${CMAKE_C_COMPILER}
-                   -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -DBLOCKS=${ENABLE_GNURADIO}
-                   -DPKGCONFIG_DIR=${CUFILTER_PKGCONFIG_DIR}
-                   -DLIB_DIR=${CMAKE_INSTALL_LIBDIR}
+                   -DC_COMPILER=${CMAKE_C_COMPILER} -DCXX_COMPILER=${CMAKE_CXX_COMPILER}
+                   -DPYTHON=${PYTHON_EXECUTABLE} -DBLOCKS=${ENABLE_GNURADIO}
                    -DPKG_CONFIG=${PKG_CONFIG_EXECUTABLE}
                    -P ${PROJECT_SOURCE_DIR}/cmake/test/package_test.cmake)
   set_tests_properties(package PROPERTIES LABELS cpu TIMEOUT 300)
