@@ -79,6 +79,8 @@ enum cufilter_status bench_subject_run(struct bench_subject* s, const void* in,
 enum cufilter_status bench_subject_wait(struct bench_subject* s);
 void* bench_subject_stream(struct bench_subject* s);
 void bench_subject_describe(struct bench_subject* s, char* text, size_t size);
+/* The sections of an IIR case, s->test; free with bench_subject_free(). */
+bool bench_subject_sections(struct bench_subject* s);
 
 /* Random floats in [-1, 1), the same at each call. */
 void bench_fill(float* x, size_t n);
@@ -119,21 +121,29 @@ struct bench_result {
 };
 
 struct bench_pool; /* buffers for all cases of a run */
-enum cufilter_status bench_pool_make(struct bench_pool** pool, int device);
+/* `host_bytes`: of each buffer in host memory, BENCH_HOST_BYTES or what a case needs. */
+#define BENCH_HOST_BYTES ((size_t)1 << 26)
+enum cufilter_status bench_pool_make(struct bench_pool** pool, int device,
+                                     size_t host_bytes);
 void bench_pool_free(struct bench_pool* pool);
 /* Bytes a second, read and written; 0 on the CPU. */
 double bench_pool_roof(const struct bench_pool* pool);
 
+/* Calls of about `items` input items, as many as fit; 0: long calls. UNSUPPORTED: a
+ * case's own size does not fit the buffers, or `items` are too few for one output. */
 enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_case* test,
-                                  struct bench_result* result);
-/* Host memory to host memory; pinned for a GPU. items 0: a long call. */
+                                  size_t items, struct bench_result* result);
+/* Host memory to host memory; pinned for a GPU. `mode` is what the result shall say. */
 enum cufilter_status bench_host(struct bench_pool* pool, const struct bench_case* test,
-                                size_t items, struct bench_result* result);
+                                const char* mode, size_t items,
+                                struct bench_result* result);
 
 /* ------------------------------------------------------------------ reporting */
 
 void bench_print_head(const char* device, double roof);
 void bench_print(const struct bench_result* r);
+/* The table itself, a case a line, recursive filters with their sections. */
+bool bench_write_cases(const char* path);
 bool bench_write_json(const char* path, const char* device, double roof,
                       const struct bench_result* results, size_t n);
 /* Prints what is slower than in the file by more than `threshold`; the number of such

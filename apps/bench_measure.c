@@ -9,7 +9,6 @@
 #include "bench.h"
 
 #define GPU_BYTES ((size_t)1 << 30) /* of each buffer: some 17 times an L2 of 60 MB */
-#define CPU_BYTES ((size_t)1 << 26)
 #define SAMPLES 9
 #define SAMPLE_SECONDS 4e-3
 
@@ -17,7 +16,8 @@ struct bench_pool {
     int device;
     struct bench_gpu* gpu;
     void *in, *out;           /* device memory, GPU_BYTES */
-    void *host_in, *host_out; /* CPU_BYTES, pinned for a GPU */
+    void *host_in, *host_out; /* host_bytes, pinned for a GPU */
+    size_t host_bytes;
     bool pinned_in, pinned_out;
     double roof;
 };
@@ -27,6 +27,11 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 4095) / 4096 * 4096;
 }
 
 static int ascending(const void* a, const void* b)
@@ -69,28 +74,30 @@ static enum cufilter_status make_gpu_memory(struct bench_pool* p)
     BENCH_TRY(bench_gpu_fill(p->gpu, p->in, GPU_BYTES));
     BENCH_TRY(measure_roof(p));
     p->pinned_in =
-        cufilter_buffer_register(p->device, p->host_in, CPU_BYTES) == CUFILTER_OK;
+        cufilter_buffer_register(p->device, p->host_in, p->host_bytes) == CUFILTER_OK;
     p->pinned_out =
-        cufilter_buffer_register(p->device, p->host_out, CPU_BYTES) == CUFILTER_OK;
+        cufilter_buffer_register(p->device, p->host_out, p->host_bytes) == CUFILTER_OK;
     if (!p->pinned_in || !p->pinned_out)
         fprintf(stderr, "cufilter-bench: host memory is not pinned: %s\n",
                 cufilter_last_error());
     return CUFILTER_OK;
 }
 
-enum cufilter_status bench_pool_make(struct bench_pool** pool, int device)
+enum cufilter_status bench_pool_make(struct bench_pool** pool, int device,
+                                     size_t host_bytes)
 {
     struct bench_pool* p = calloc(1, sizeof *p);
     *pool = p;
     if (!p)
         return CUFILTER_ERR_NO_MEMORY;
     p->device = device;
-    p->host_in = aligned_alloc(4096, CPU_BYTES);
-    p->host_out = aligned_alloc(4096, CPU_BYTES);
+    p->host_bytes = round_up(host_bytes);
+    p->host_in = aligned_alloc(4096, p->host_bytes);
+    p->host_out = aligned_alloc(4096, p->host_bytes);
     if (!p->host_in || !p->host_out)
         return CUFILTER_ERR_NO_MEMORY;
-    bench_fill(p->host_in, CPU_BYTES / sizeof(float));
-    memset(p->host_out, 0, CPU_BYTES); /* its pages are there before the clock runs */
+    bench_fill(p->host_in, p->host_bytes / sizeof(float));
+    memset(p->host_out, 0, p->host_bytes); /* its pages are there before the clock runs */
     return device == CUFILTER_DEVICE_CPU ? CUFILTER_OK : make_gpu_memory(p);
 }
 
@@ -136,19 +143,36 @@ static size_t place(size_t i, size_t bytes, size_t all)
     return count ? i % count * bytes : 0;
 }
 
-static size_t round_up(size_t bytes)
+/* Leaves the reason where not. */
+static enum cufilter_status check_size(const struct bench_subject* s, size_t bytes,
+                                       struct bench_result* result)
 {
-    return (bytes + 4095) / 4096 * 4096;
+    const char* const wrong =
+        s->in_bytes == 0 || s->out_bytes == 0 ? "too few items for an output"
+        : round_up(s->in_bytes) > bytes || round_up(s->out_bytes) > bytes
+            ? "larger than the buffers"
+            : "";
+    snprintf(result->method, sizeof result->method, "%s", wrong);
+    return *wrong ? CUFILTER_ERR_UNSUPPORTED : CUFILTER_OK;
+}
+
+static size_t items_of(const struct bench_case* test, size_t items, size_t bytes)
+{
+    const size_t most = long_call(test, bytes);
+    return items && items < most ? items : most;
 }
 
 enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_case* test,
-                                  struct bench_result* result)
+                                  size_t items, struct bench_result* result)
 {
     struct bench_subject s;
     double samples[SAMPLES];
     size_t calls = 1, at = 0;
     enum cufilter_status status =
-        bench_subject_make(&s, test, pool->device, long_call(test, GPU_BYTES));
+        bench_subject_make(&s, test, pool->device, items_of(test, items, GPU_BYTES));
+    result->method[0] = 0;
+    if (status == CUFILTER_OK)
+        status = check_size(&s, GPU_BYTES, result);
     const size_t in = round_up(s.in_bytes), out = round_up(s.out_bytes);
     for (int i = -2; i < SAMPLES && status == CUFILTER_OK; ++i) {
         double seconds = 0;
@@ -178,24 +202,26 @@ enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_ca
 }
 
 enum cufilter_status bench_host(struct bench_pool* pool, const struct bench_case* test,
-                                size_t items, struct bench_result* result)
+                                const char* mode, size_t items,
+                                struct bench_result* result)
 {
     struct bench_subject s;
     double samples[SAMPLES];
-    const bool cpu = pool->device == CUFILTER_DEVICE_CPU;
+    const size_t most =
+        pool->device == CUFILTER_DEVICE_CPU ? BENCH_HOST_BYTES / 8 : BENCH_HOST_BYTES;
     size_t calls = 1, at = 0;
-    enum cufilter_status status = bench_subject_make(
-        &s, test, pool->device,
-        items ? items : long_call(test, cpu ? CPU_BYTES / 8 : CPU_BYTES));
+    enum cufilter_status status =
+        bench_subject_make(&s, test, pool->device, items_of(test, items, most));
     const size_t in = round_up(s.in_bytes), out = round_up(s.out_bytes);
-    if (status == CUFILTER_OK && (in > CPU_BYTES || out > CPU_BYTES || s.items == 0))
-        status = CUFILTER_ERR_UNSUPPORTED; /* a fixed size that does not fit */
+    result->method[0] = 0;
+    if (status == CUFILTER_OK)
+        status = check_size(&s, pool->host_bytes, result);
     for (int i = -2; i < SAMPLES && status == CUFILTER_OK; ++i) {
         const double start = now();
         for (size_t k = 0; k < calls && status == CUFILTER_OK; ++k, ++at)
             status = bench_subject_run(
-                &s, (char*)pool->host_in + place(at, in, CPU_BYTES), s.items,
-                (char*)pool->host_out + place(at, out, CPU_BYTES));
+                &s, (char*)pool->host_in + place(at, in, pool->host_bytes), s.items,
+                (char*)pool->host_out + place(at, out, pool->host_bytes));
         const double seconds = now() - start;
         if (i < 0 && seconds < SAMPLE_SECONDS)
             calls = (size_t)(SAMPLE_SECONDS / seconds * (double)calls) + 1;
@@ -205,7 +231,7 @@ enum cufilter_status bench_host(struct bench_pool* pool, const struct bench_case
     if (status == CUFILTER_OK) {
         take_samples(result, samples);
         result->test = test;
-        result->mode = cpu ? "cpu" : items ? "latency" : "pinned";
+        result->mode = mode;
         result->items = s.items;
         result->fraction = 0;
         bench_subject_describe(&s, result->method, sizeof result->method);

@@ -62,12 +62,68 @@ void bench_progress(size_t done, size_t all, const char* what)
         fprintf(stderr, "\r%-70s\r", "");
 }
 
+/* As PyWavelets names it; of the modes that the table has. */
+static const char* mode_name(enum cufilter_dwt_mode mode)
+{
+    return mode == CUFILTER_DWT_SYMMETRIC ? "symmetric" : "periodization";
+}
+
 /* Names and methods hold no quotes or backslashes; a device's name might. */
 static void put_text(FILE* file, const char* text)
 {
     for (; *text; ++text)
         if (*text != '"' && *text != '\\' && (unsigned char)*text >= ' ')
             fputc(*text, file);
+}
+
+/* A case's core and sizes; what its core does not know is not there. */
+static void put_case(FILE* file, const struct bench_case* t)
+{
+    fprintf(file, "\"core\": \"%s\", \"complex_data\": %d", bench_core_name(t->core),
+            t->complex_data);
+    if (t->core == BENCH_FIR)
+        fprintf(file, ", \"taps\": %zu, \"complex_taps\": %d, \"decimation\": %zu",
+                t->taps, t->complex_taps, t->decimation);
+    if (t->core == BENCH_PFB)
+        fprintf(file,
+                ", \"taps\": %zu, \"channels\": %zu, \"decimation\": %zu, "
+                "\"channel_major\": %d",
+                t->taps * t->channels, t->channels, t->decimation, t->channel_major);
+    if (t->core == BENCH_IIR)
+        fprintf(file, ", \"order\": %d, \"channels\": %zu", t->order, t->channels);
+    if (t->core == BENCH_DWT)
+        fprintf(file,
+                ", \"wavelet\": \"%s\", \"mode\": \"%s\", \"rows\": %zu, "
+                "\"cols\": %zu, \"levels\": %d, \"inverse\": %d",
+                t->wavelet, mode_name(t->mode), t->rows, t->cols, t->levels, t->inverse);
+}
+
+static void put_sections(FILE* file, const struct bench_subject* s)
+{
+    fprintf(file, ", \"sos\": [");
+    for (size_t i = 0; i < s->n_sections * 6; ++i)
+        fprintf(file, "%s%.17g", i == 0 ? "[" : i % 6 ? ", " : "], [", s->sos[i]);
+    fprintf(file, "]]");
+}
+
+bool bench_write_cases(const char* path)
+{
+    FILE* file = fopen(path, "w");
+    if (!file)
+        return false;
+    fprintf(file, "{\"cases\": [\n");
+    for (size_t i = 0; i < bench_n_cases; ++i) {
+        struct bench_subject s = {.test = bench_cases + i};
+        fprintf(file, "{\"case\": \"%s\", \"from\": \"%s\", ", s.test->name,
+                s.test->from);
+        put_case(file, s.test);
+        if (s.test->core == BENCH_IIR && bench_subject_sections(&s))
+            put_sections(file, &s);
+        fprintf(file, "}%s\n", i + 1 < bench_n_cases ? "," : "");
+        bench_subject_free(&s);
+    }
+    fprintf(file, "]}\n");
+    return fclose(file) == 0;
 }
 
 bool bench_write_json(const char* path, const char* device, double roof,
@@ -90,7 +146,8 @@ bool bench_write_json(const char* path, const char* device, double roof,
                     "\"items_per_second\": %.6g, \"seconds\": %.6g, \"spread\": %.4g, "
                     "\"roof\": %.4g, \"bar\": %.4g, ",
                     rate(r), r->seconds, r->spread, r->fraction, r->test->bar);
-        fprintf(file, "\"method\": \"");
+        put_case(file, r->test);
+        fprintf(file, ", \"method\": \"");
         put_text(file, r->method);
         fprintf(file, "\"}%s\n", i + 1 < n ? "," : "");
     }

@@ -35,7 +35,7 @@ static bool make_taps(struct bench_subject* s, size_t n, bool complex_taps)
 }
 
 /* b = gain (1 2 1) or, for poles at a given radius, gain (1 0 -1). */
-static bool make_sections(struct bench_subject* s)
+bool bench_subject_sections(struct bench_subject* s)
 {
     const struct bench_case* t = s->test;
     const double warp = tan(0.1 * M_PI);
@@ -104,7 +104,7 @@ static enum cufilter_status make_iir(struct bench_subject* s)
     const struct bench_case* t = s->test;
     struct cufilter_iir_config config;
     cufilter_iir_defaults(&config);
-    if (!make_sections(s))
+    if (!bench_subject_sections(s))
         return CUFILTER_ERR_NO_MEMORY;
     config.device = s->device;
     config.complex_data = t->complex_data;

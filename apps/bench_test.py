@@ -25,7 +25,11 @@ class BenchTest(unittest.TestCase):
 
     def test_bad_options(self):
         for options in (("--device", "-3"), ("--device", "x"), ("--mode", "fast"),
-                        ("--nonsense",), ("a file",), ("--device", "99")):
+                        ("--nonsense",), ("a file",), ("--device", "99"),
+                        ("--items", "0"), ("--items", "-1"), ("--items", "4k"),
+                        ("--threshold", "x"), ("--threshold", "1"), ("--core", "fur"),
+                        ("--case", "iir"), ("--device", "cpu", "--only", "8192",
+                                            "--mode", "latency")):
             done = self.bench(*options)
             self.assertNotEqual(done.returncode, 0, options)
             self.assertTrue(done.stderr, options)
@@ -37,9 +41,43 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(len(set(names)), len(names))
         self.assertIn("pfb 1024 /512", names)
 
+    def results(self, *options):
+        done = self.bench("--device", "cpu", "--json", self.path("r.json"), *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("r.json")) as file:
+            return json.load(file)["results"], done.stdout
+
+    def test_case_table(self):
+        listed = [line[:22].strip() for line in self.bench("--list").stdout.splitlines()]
+        done = self.bench("--list", "--json", self.path("cases.json"))
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        with open(self.path("cases.json")) as file:
+            cases = {c["case"]: c for c in json.load(file)["cases"]}
+        self.assertEqual(list(cases), listed)
+        one = cases["pfb 1024 /512"]
+        self.assertEqual([one[k] for k in ("core", "channels", "decimation", "taps")],
+                         ["pfb", 1024, 512, 12288])
+        for case in cases.values():
+            if case["core"] != "iir":
+                continue
+            self.assertEqual(len(case["sos"]), case["order"] // 2)
+            for section in case["sos"]:
+                self.assertEqual(section[3], 1)
+                self.assertLess(section[5], 1)  # the squared radius of its poles
+
+    def test_calls_of_a_size(self):
+        found, _ = self.results("--case", "iir 2", "--items", "5000")
+        self.assertEqual([(r["mode"], r["items"]) for r in found],
+                         [("cpu", 5000), ("latency", 5000)])
+        found, said = self.results("--case", "pfb 4096 /4096", "--mode", "latency")
+        self.assertEqual([r["items"] for r in found],
+                         [4096 << 2 * i for i in range(5)])
+        self.assertIn("not measured: too few items", said)
+
     def test_json_compare_and_picture(self):
         first, faster, picture = map(self.path, ("a.json", "b.json", "a.png"))
-        done = self.bench("--device", "cpu", "--only", "iir 2", "--json", first)
+        run = ("--device", "cpu", "--mode", "device", "--only", "iir 2")
+        done = self.bench(*run, "--json", first)
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(first) as file:
             found = json.load(file)
@@ -60,7 +98,7 @@ class BenchTest(unittest.TestCase):
                         result["items_per_second"] *= factor
                         line = json.dumps(result) + ",\n"
                     file.write(line)
-            done = self.bench("--device", "cpu", "--only", "iir 2", "--compare", faster)
+            done = self.bench(*run, "--compare", faster)
             self.assertEqual(done.returncode, int(slower > 0), done.stdout)
             self.assertIn("%d slower" % slower, done.stdout)
         done = subprocess.run([sys.executable, "-B", PLOT, first, picture],
@@ -70,7 +108,7 @@ class BenchTest(unittest.TestCase):
             self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
 
     def test_file_of_another_run(self):
-        done = self.bench("--device", "cpu", "--only", "iir 4", "--compare",
+        done = self.bench("--device", "cpu", "--case", "iir 4", "--compare",
                           self.path("none.json"))
         self.assertEqual(done.returncode, 1)
 

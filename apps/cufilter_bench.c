@@ -15,8 +15,9 @@ enum { LATENCIES = sizeof latency_items / sizeof *latency_items };
 
 struct options {
     int device;
-    const char *core, *only, *json, *compare;
-    bool check, host, latency, device_mode, list;
+    const char *core, *only, *name, *json, *compare;
+    size_t items;
+    bool check, host, latency, device_mode, list, help;
     double threshold;
 };
 
@@ -35,13 +36,15 @@ static void print_usage(FILE* to)
           "  --device DEVICE    auto (default), cpu or a GPU's index\n"
           "  --core CORE        fir, pfb, iir or dwt only\n"
           "  --only TEXT        cases whose name holds TEXT\n"
+          "  --case NAME        the case of that name\n"
           "  --mode MODE        device, pinned (host memory to host memory) or latency\n"
           "                     (calls of 1024 to 1048576 items); default: all of them\n"
+          "  --items N          input items of a call instead of the mode's own\n"
           "  --check            errors against float64 instead of times\n"
           "  --json FILE        write the results\n"
           "  --compare FILE     exit with 1 where results are slower than FILE's\n"
           "  --threshold PART   by more than this (default 0.1)\n"
-          "  --list             the cases, and exit\n"
+          "  --list             the cases, with --json FILE into it, and exit\n"
           "  --help             this text\n",
           to);
 }
@@ -49,7 +52,55 @@ static void print_usage(FILE* to)
 static bool wanted(const struct options* o, const struct bench_case* t)
 {
     return (!o->core || !strcmp(o->core, bench_core_name(t->core))) &&
-           (!o->only || strstr(t->name, o->only));
+           (!o->only || strstr(t->name, o->only)) &&
+           (!o->name || !strcmp(t->name, o->name));
+}
+
+/* Each says what is wrong. */
+static bool parse_device(const char* text, int* device)
+{
+    char* end = NULL;
+    *device = !strcmp(text, "auto")  ? CUFILTER_DEVICE_AUTO
+              : !strcmp(text, "cpu") ? CUFILTER_DEVICE_CPU
+                                     : (int)strtol(text, &end, 10);
+    if (!end || (end != text && !*end && *device >= 0))
+        return true;
+    fprintf(stderr, "cufilter-bench: --device must be auto, cpu or an index, not %s\n",
+            text);
+    return false;
+}
+
+static bool parse_items(const char* text, size_t* items)
+{
+    char* end;
+    *items = strtoull(text, &end, 10);
+    if (*text != '-' && !*end && *items > 0)
+        return true;
+    fprintf(stderr, "cufilter-bench: --items must be a number above 0, not %s\n", text);
+    return false;
+}
+
+static bool parse_threshold(const char* text, double* part)
+{
+    char* end;
+    *part = strtod(text, &end);
+    if (end != text && !*end && *part >= 0.0 && *part < 1.0)
+        return true;
+    fprintf(stderr, "cufilter-bench: --threshold must be from 0 to below 1, not %s\n",
+            text);
+    return false;
+}
+
+static bool parse_mode(const char* text, struct options* o)
+{
+    o->device_mode = !strcmp(text, "device");
+    o->host = !strcmp(text, "pinned");
+    o->latency = !strcmp(text, "latency");
+    if (o->device_mode || o->host || o->latency)
+        return true;
+    fprintf(stderr, "cufilter-bench: --mode must be device, pinned or latency, not %s\n",
+            text);
+    return false;
 }
 
 /* 0 on success, else the exit status. */
@@ -58,7 +109,9 @@ static int parse(int argc, char** argv, struct options* o)
     static const struct option known[] = {{"device", required_argument, NULL, 'd'},
                                           {"core", required_argument, NULL, 'c'},
                                           {"only", required_argument, NULL, 'o'},
+                                          {"case", required_argument, NULL, 'n'},
                                           {"mode", required_argument, NULL, 'm'},
+                                          {"items", required_argument, NULL, 'i'},
                                           {"json", required_argument, NULL, 'j'},
                                           {"compare", required_argument, NULL, 'r'},
                                           {"threshold", required_argument, NULL, 't'},
@@ -66,73 +119,44 @@ static int parse(int argc, char** argv, struct options* o)
                                           {"list", no_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    const char* mode = NULL;
-    char* end = NULL;
-    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        switch (c) {
-        case 'd':
-            o->device = !strcmp(optarg, "auto")  ? CUFILTER_DEVICE_AUTO
-                        : !strcmp(optarg, "cpu") ? CUFILTER_DEVICE_CPU
-                                                 : (int)strtol(optarg, &end, 10);
-            if (end && (end == optarg || *end || o->device < 0)) {
-                fprintf(stderr,
-                        "cufilter-bench: --device must be auto, cpu or an index, "
-                        "not %s\n",
-                        optarg);
-                return 2;
-            }
-            break;
-        case 'c':
-            o->core = optarg;
-            break;
-        case 'o':
-            o->only = optarg;
-            break;
-        case 'm':
-            mode = optarg;
-            break;
-        case 'j':
-            o->json = optarg;
-            break;
-        case 'r':
-            o->compare = optarg;
-            break;
-        case 't':
-            o->threshold = strtod(optarg, NULL);
-            break;
-        case 'k':
-            o->check = true;
-            break;
-        case 'l':
-            o->list = true;
-            break;
-        case 'h':
-            print_usage(stdout);
-            exit(0);
-        default:
-            print_usage(stderr);
-            return 2;
-        }
+    const char** const texts[] = {['c'] = &o->core,
+                                  ['o'] = &o->only,
+                                  ['n'] = &o->name,
+                                  ['j'] = &o->json,
+                                  ['r'] = &o->compare};
+    bool* const flags[] = {['k'] = &o->check, ['l'] = &o->list, ['h'] = &o->help};
+    bool good = true;
+    for (int c; good && (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (c < (int)(sizeof texts / sizeof *texts) && texts[c])
+            *texts[c] = optarg;
+        else if (c < (int)(sizeof flags / sizeof *flags) && flags[c])
+            *flags[c] = true;
+        else
+            good = c == 'd'   ? parse_device(optarg, &o->device)
+                   : c == 'i' ? parse_items(optarg, &o->items)
+                   : c == 't' ? parse_threshold(optarg, &o->threshold)
+                   : c == 'm' ? parse_mode(optarg, o)
+                              : false;
     }
-    o->device_mode = !mode || !strcmp(mode, "device");
-    o->host = !mode || !strcmp(mode, "pinned");
-    o->latency = !mode || !strcmp(mode, "latency");
-    if (optind < argc || (!o->device_mode && !o->host && !o->latency)) {
-        print_usage(stderr);
-        return 2;
-    }
-    return 0;
+    if (good && optind >= argc)
+        return 0;
+    print_usage(stderr);
+    return 2;
 }
 
 static void keep(struct run* run, enum cufilter_status status,
                  const struct bench_case* test)
 {
+    struct bench_result* const r = &run->results[run->n];
     bench_progress(++run->done, run->all, test->name);
     if (status == CUFILTER_OK) {
-        bench_print(&run->results[run->n++]);
-    } else if (status != CUFILTER_ERR_UNSUPPORTED) {
-        printf("%-22s FAILED: %s\n", test->name, cufilter_last_error());
-        ++run->failures;
+        bench_print(r);
+        ++run->n;
+    } else {
+        printf("%-22s %s: %s\n", test->name,
+               status == CUFILTER_ERR_UNSUPPORTED ? "not measured" : "FAILED",
+               r->method[0] ? r->method : cufilter_last_error());
+        run->failures += status != CUFILTER_ERR_UNSUPPORTED;
     }
 }
 
@@ -151,16 +175,26 @@ static void check_case(struct run* run, const struct bench_case* test, int devic
     run->failures += !(r->error >= 0 && r->error <= MOST_ERROR);
 }
 
+static bool has_latency(const struct options* o, const struct bench_case* test)
+{
+    return o->latency && test->cols == 0;
+}
+
 static void time_case(struct run* run, const struct bench_case* test, int device)
 {
     const struct options* o = run->options;
     const bool cpu = device == CUFILTER_DEVICE_CPU;
     if (o->device_mode && !cpu)
-        keep(run, bench_device(run->pool, test, &run->results[run->n]), test);
-    if (o->host || cpu)
-        keep(run, bench_host(run->pool, test, 0, &run->results[run->n]), test);
-    for (size_t i = 0; i < LATENCIES && o->latency && !cpu && test->cols == 0; ++i)
-        keep(run, bench_host(run->pool, test, latency_items[i], &run->results[run->n]),
+        keep(run, bench_device(run->pool, test, o->items, &run->results[run->n]), test);
+    if (o->host || (cpu && o->device_mode))
+        keep(run,
+             bench_host(run->pool, test, cpu ? "cpu" : "pinned", o->items,
+                        &run->results[run->n]),
+             test);
+    for (size_t i = 0; i < (o->items ? 1 : LATENCIES) && has_latency(o, test); ++i)
+        keep(run,
+             bench_host(run->pool, test, "latency",
+                        o->items ? o->items : latency_items[i], &run->results[run->n]),
              test);
 }
 
@@ -169,19 +203,47 @@ static size_t count_steps(const struct options* o, bool cpu)
     size_t n = 0;
     for (const struct bench_case* t = bench_cases; t < bench_cases + bench_n_cases; ++t)
         if (wanted(o, t))
-            n += o->check || cpu ? 1
-                                 : (size_t)o->device_mode + o->host +
-                                       (o->latency && t->cols == 0 ? LATENCIES : 0);
+            n += o->check ? 1
+                          : (cpu ? o->device_mode || o->host
+                                 : (size_t)o->device_mode + o->host) +
+                                (has_latency(o, t) ? (o->items ? 1 : LATENCIES) : 0);
     return n;
+}
+
+/* Of a buffer in host memory: all of an image fits. */
+static size_t host_bytes(const struct options* o)
+{
+    size_t most = BENCH_HOST_BYTES;
+    for (const struct bench_case* t = bench_cases; t < bench_cases + bench_n_cases; ++t)
+        if (wanted(o, t) && t->rows * t->cols * sizeof(float) > most)
+            most = t->rows * t->cols * sizeof(float);
+    return most;
+}
+
+static int cannot_write(const char* path)
+{
+    fprintf(stderr, "cufilter-bench: %s: %s\n", path, strerror(errno));
+    return 1;
+}
+
+static int list_cases(const struct options* o)
+{
+    for (size_t i = 0; i < bench_n_cases && !o->json; ++i)
+        printf("%-22s %s\n", bench_cases[i].name, bench_cases[i].from);
+    return o->json && !bench_write_cases(o->json) ? cannot_write(o->json) : 0;
 }
 
 static int run_all(const struct options* o, int device, const char* name)
 {
     struct run run = {.options = o};
     run.all = count_steps(o, device == CUFILTER_DEVICE_CPU);
-    run.results = calloc(run.all + 1, sizeof *run.results);
+    if (run.all == 0) {
+        fprintf(stderr, "cufilter-bench: no case of that core, name and mode\n");
+        return 2;
+    }
+    run.results = calloc(run.all, sizeof *run.results);
     if (!run.results ||
-        (!o->check && bench_pool_make(&run.pool, device) != CUFILTER_OK)) {
+        (!o->check && bench_pool_make(&run.pool, device, host_bytes(o)) != CUFILTER_OK)) {
         fprintf(stderr, "cufilter-bench: no memory for the buffers\n");
         bench_pool_free(run.pool);
         free(run.results);
@@ -194,10 +256,8 @@ static int run_all(const struct options* o, int device, const char* name)
             bench_progress(run.done, run.all, t->name);
             (o->check ? check_case : time_case)(&run, t, device);
         }
-    if (o->json && !bench_write_json(o->json, name, roof, run.results, run.n)) {
-        fprintf(stderr, "cufilter-bench: %s: %s\n", o->json, strerror(errno));
-        ++run.failures;
-    }
+    if (o->json && !bench_write_json(o->json, name, roof, run.results, run.n))
+        run.failures += cannot_write(o->json);
     if (o->compare) {
         const int slower = bench_compare(o->compare, run.results, run.n, o->threshold);
         if (slower < 0)
@@ -211,17 +271,22 @@ static int run_all(const struct options* o, int device, const char* name)
 
 int main(int argc, char** argv)
 {
-    struct options options = {.device = CUFILTER_DEVICE_AUTO, .threshold = 0.1};
+    struct options options = {.device = CUFILTER_DEVICE_AUTO,
+                              .threshold = 0.1,
+                              .device_mode = true,
+                              .host = true,
+                              .latency = true};
     struct cufilter_device_info info;
     int device;
     const int wrong = parse(argc, argv, &options);
     if (wrong)
         return wrong;
-    if (options.list) {
-        for (size_t i = 0; i < bench_n_cases; ++i)
-            printf("%-22s %s\n", bench_cases[i].name, bench_cases[i].from);
+    if (options.help) {
+        print_usage(stdout);
         return 0;
     }
+    if (options.list)
+        return list_cases(&options);
     if (cufilter_device_choose(options.device, &device) != CUFILTER_OK) {
         fprintf(stderr, "FAILED: %s\n", cufilter_last_error());
         return 1;
