@@ -20,7 +20,9 @@
 namespace {
 
 using dwt_data::cfloat;
+using dwt_data::DMEY_MISS;
 using dwt_data::noise;
+using dwt_data::reconstructs;
 using dwt_data::type_of;
 using runner::say;
 
@@ -176,8 +178,11 @@ public:
     void test_round_trip()
     {
         for (size_t w = 0; w < cufilter_dwt_wavelet_count(); w += 3)
-            for (size_t n : {1, 2, 7, 64, 1000, 1025})
-                round_trips<double>(cufilter_dwt_wavelet_name(w), n, 4, 1e-11);
+            for (size_t n : {1, 2, 7, 64, 1000, 1025}) {
+                const char* const name = cufilter_dwt_wavelet_name(w);
+                round_trips<double>(name, n, 4,
+                                    reconstructs(name) ? 1e-11 : 4 * 4 * DMEY_MISS);
+            }
         for (const char* name : {"haar", "sym8", "bior3.3"})
             for (size_t n : {1, 3, 64, 3001}) {
                 round_trips<float>(name, n, 0, 0);

@@ -163,8 +163,8 @@ class OneAxis(Arrays):
         self.assertEqual(len(caught), 1)
 
     def test_wavelets(self):
-        self.assertLessEqual(set(cufilter.wavelist()),
-                             set(pywt.wavelist(kind="discrete")))
+        self.assertEqual(sorted(cufilter.wavelist()),
+                         sorted(pywt.wavelist(kind="discrete")))
         x, w = self.data(40), pywt.Wavelet("bior2.4")
         expected = pywt.dwt(x, w)
         self.same(cufilter.dwt(x, w), expected)

@@ -57,15 +57,10 @@ static const struct table_row* find(const char* name, bool* reversed)
 
 static enum cufilter_status unknown(const char* name)
 {
-    if (strcmp(name, "dmey") == 0)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "cufilter_dwt_wavelet: dmey is a table without a definition "
-                             "to compute it from and is not included; give its filters "
-                             "as a bank of your own");
     return cufilter_fail(CUFILTER_ERR_INVALID,
                          "cufilter_dwt_wavelet: name must be haar, db1 .. db38, sym2 .. "
-                         "sym20, coif1 .. coif17, bior1.1 .. bior6.8 or rbio1.1 .. "
-                         "rbio6.8, not \"%s\"",
+                         "sym20, coif1 .. coif17, dmey, bior1.1 .. bior6.8 or "
+                         "rbio1.1 .. rbio6.8, not \"%s\"",
                          name);
 }
 

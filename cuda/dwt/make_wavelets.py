@@ -16,6 +16,8 @@ Needs mpmath. Everything is solved with 120 digits and rounded to double once.
            steps vanish.
   bior     ibid., ch. 8.3: a B-spline of order Nr and its shortest dual of order Nd; in
            4.4, 5.5 and 6.8 each side has its share of the roots of P(y).
+  dmey     Abry, Ondelettes et turbulence (1997), p. 268: a table, of a symmetric filter
+           near Meyer's low-pass, scaled to the sum sqrt(2).
 """
 from math import comb
 
@@ -34,6 +36,17 @@ BIOR_SPLINE = ("1.1 1.3 1.5 2.2 2.4 2.6 2.8 3.1 3.3 3.5 3.7 3.9").split()
 # Zeros at -1 of the decomposition and of the reconstruction filter, and the roots (by
 # argument) that the reconstruction filter has.
 BIOR_SHARED = {"4.4": (4, 4, {0}), "5.5": (4, 6, {0}), "6.8": (8, 6, {1})}
+
+# From the middle to the end, as published.
+DMEY = """
+    0.744585624062170 0.444593021711580 -0.0350875571521200 -0.132845206099720
+    0.0306550932677200 0.0637390270401400 -0.0243487469441200 -0.0321307953600200
+    0.0174234348465300 0.0152700157819300 -0.0110614968640900 -0.00638771859082000
+    0.00604581435507000 0.00220253419481000 -0.00270467223995000 -0.000601150259980000
+    6.55430621e-05 -1.631270043e-05 3.20544205e-06 7.3675732e-07 -1.48954928e-06
+    1.13079475e-06 -5.5063408e-07 1.1783005e-07 8.200681e-08 -1.0866517e-07 6.066976e-08
+    -1.079882e-08 -1.111945e-08 8.51946e-09 -1.01e-12
+"""
 
 COIF_START = {
     1: [
@@ -211,6 +224,11 @@ def coiflet(k):
     raise RuntimeError(f"coif{k}: no convergence")
 
 
+def discrete_meyer():
+    half = [mpf(x) for x in DMEY.split()]
+    return normalized(half[:0:-1] + half + [mpf(0)])  # a zero to an even length
+
+
 def spline_pair(nr, nd):
     half = (nr + nd) // 2
     rec = normalized(power([mpf(1), mpf(1)], nr))
@@ -259,6 +277,7 @@ def main():
     orthogonal = [(f"db{n}", daubechies(n)) for n in range(1, 39)]
     orthogonal += [(f"sym{n}", daubechies(n, m)) for n, m in SYM_OUTSIDE.items()]
     orthogonal += [(f"coif{k}", coiflet(k)) for k in COIF_START]
+    orthogonal += [("dmey", discrete_meyer())]
     for name, h in orthogonal:
         emit(name, h)
         rows.append(f'{{"{name}", {len(h)}, NULL, {name}}}')

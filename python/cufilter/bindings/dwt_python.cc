@@ -17,8 +17,8 @@ namespace py = pybind11;
 using namespace gr::cufilter;
 
 #define DOC_WAVELET                                                                      \
-    "wavelet: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17, bior1.1 .. bior6.8, "   \
-    "rbio1.1 .. rbio6.8.\n"                                                              \
+    "wavelet: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17, dmey, "                 \
+    "bior1.1 .. bior6.8, rbio1.1 .. rbio6.8.\n"                                          \
     "mode: zero, constant, symmetric, periodic, smooth, periodization, reflect, "        \
     "antisymmetric or antireflect.\n"                                                    \
     "levels: 0 .. 64; -1: as many as pywt.dwt_max_level() gives.\n"

@@ -9,8 +9,8 @@ namespace py = pybind11;
 using namespace gr::cufilter;
 
 #define DOC_STREAM_PORT                                                                  \
-    "wavelet: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17, bior1.1 .. bior6.8, "   \
-    "rbio1.1 .. rbio6.8.\n"                                                              \
+    "wavelet: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17, dmey, "                 \
+    "bior1.1 .. bior6.8, rbio1.1 .. rbio6.8.\n"                                          \
     "levels: L, 1 .. 16.\n"                                                              \
     "device: DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2): what the "        \
     "environment variable CUFILTER_DEVICE says, else the CPU, which is faster here but " \
