@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`from gnuradio import cufilter as filter` in place of `from gnuradio import filter`."""
 
+import importlib
+import importlib.util
 import os
+import re
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 from gnuradio import blocks, gr
@@ -63,6 +67,47 @@ print(fft_filter_ccc(1, [1]).device(), filter.fir_filter_fff(1, [1]).device())
                 self.assertIn("-1 -1\n", result.stdout)
                 self.assertEqual(result.stdout.count("on the CPU"), warnings,
                                  result.stdout)
+
+    def test_modules_of_stock_are_there(self):
+        """By either way to say it; those of the filter designer need a window system."""
+        for name, member in (("filterbank", "synthesis_filterbank"), ("optfir", "low_pass"),
+                             ("freq_xlating_fft_filter", "freq_xlating_fft_filter_ccc"),
+                             ("file_taps_loader", "file_taps_loader"),
+                             ("filter_python", "dc_blocker_cc"),
+                             ("pfb", "arb_resampler_ccf")):
+            mine = importlib.import_module("gnuradio.cufilter." + name)
+            theirs = importlib.import_module("gnuradio.filter." + name)
+            if name == "file_taps_loader":  # loaded twice, once under each name
+                self.assertEqual(mine.__file__, theirs.__file__)
+            else:
+                self.assertIs(getattr(mine, member), getattr(theirs, member))
+        for name in ("filter_design", "fir_design"):
+            self.assertIsNotNone(importlib.util.find_spec("gnuradio.cufilter." + name))
+
+    def test_swap_without_editing(self):
+        """The lines of docs/moving.md, then a flowgraph's imports in all their forms."""
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs",
+                            "moving.md")
+        with open(page) as file:
+            text = file.read()
+        lines = re.search(r"\n    import sys\n(    .*\n)+", text).group()
+        program = textwrap.dedent(lines) + """
+from gnuradio import filter
+import gnuradio.filter.pfb as by_name
+from gnuradio.filter.pfb import channelizer_ccf
+from gnuradio.filter import firdes, pfb, fft_filter_ccc
+from gnuradio.filter.filterbank import synthesis_filterbank
+from gnuradio.filter.file_taps_loader import file_taps_loader
+for mine in (filter.fft_filter_ccc, fft_filter_ccc, filter.pfb.channelizer_ccf,
+             by_name.channelizer_ccf, channelizer_ccf, pfb.channelizer_ccf):
+    assert mine.__module__.startswith("gnuradio.cufilter"), mine
+from gnuradio import analog
+analog.nbfm_rx(48000, 48000)  # on top of gnuradio.filter
+print("swapped")
+"""
+        result = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, timeout=120)
+        self.assertIn("swapped", result.stdout)
 
     def test_methods_of_stock_are_there(self):
         for name in REPLACED:

@@ -92,6 +92,7 @@ static enum cufilter_status choose_device(cufilter_iir* iir, int requested)
 
 /* ------------------------------------------------------------------ coefficients */
 
+/* Of given sections; cufilter_iir_factor() warns of a transfer function's. */
 static void warn_of_poles(const struct iir_sections* sections)
 {
     const double radius = iir_largest_pole(sections);
@@ -284,7 +285,8 @@ static enum cufilter_status fill(cufilter_iir* iir,
     if (config->initial_state)
         CUFILTER_TRY(cufilter_iir_set_state(iir, config->initial_state,
                                             cufilter_iir_state_size(iir)));
-    warn_of_poles(&iir->live.sections);
+    if (config->sos)
+        warn_of_poles(&iir->live.sections);
     return CUFILTER_OK;
 }
 
@@ -436,7 +438,6 @@ static enum cufilter_status leave(cufilter_iir* iir, struct form* form,
                                   enum cufilter_iir_change change, const char* where)
 {
     enum cufilter_status status = CUFILTER_OK;
-    const struct iir_sections sections = form->sections;
     pthread_mutex_lock(&iir->lock);
     const struct form* const before = iir->waiting ? &iir->next : &iir->live;
     if (change == CUFILTER_IIR_KEEP &&
@@ -456,8 +457,6 @@ static enum cufilter_status leave(cufilter_iir* iir, struct form* form,
     }
     pthread_mutex_unlock(&iir->lock);
     free_form(iir, form);
-    if (status == CUFILTER_OK)
-        warn_of_poles(&sections);
     return status;
 }
 
@@ -469,12 +468,17 @@ enum cufilter_status cufilter_iir_set_sos(cufilter_iir* iir, const double* sos,
     CUFILTER_TRY(check_change(iir, change, __func__));
     const struct form before = coming(iir);
     const bool alike = !before.direct && before.rows == 2 * n_sections;
-    const enum cufilter_status status = make_sections(
+    enum cufilter_status status = make_sections(
         iir, sos, n_sections, change == CUFILTER_IIR_KEEP && alike ? &before : NULL,
         &form, __func__);
+    if (status != CUFILTER_OK) {
+        free_form(iir, &form);
+        return status;
+    }
+    const struct iir_sections sections = form.sections;
+    status = leave(iir, &form, change, __func__);
     if (status == CUFILTER_OK)
-        return leave(iir, &form, change, __func__);
-    free_form(iir, &form);
+        warn_of_poles(&sections);
     return status;
 }
 

@@ -399,8 +399,8 @@ static unsigned judge(const struct polynomial* b, const struct polynomial* a,
     }
     if (flags)
         cufilter_log(CUFILTER_LOG_WARN,
-                     "cufilter_iir_factor: a pole has radius %.9Lg, not inside the unit "
-                     "circle",
+                     "cufilter_iir_factor: (b, a) has a pole of radius %.9Lg, not inside "
+                     "the unit circle: its output may grow without bound",
                      radius);
     const long double missed =
         fmaxl(mismatch(b, a->c[0], sos, n, 0), mismatch(a, a->c[0], sos, n, 3));

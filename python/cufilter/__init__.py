@@ -37,5 +37,8 @@ from . import iir, pfb, wavelet_trees, wavelets
 from .wavelet_trees import *
 from .wavelets import *
 
-# `from gnuradio.cufilter.optfir import ...` must work as it does with gnuradio.filter.
-_sys.modules[__name__ + ".optfir"] = optfir
+# `from gnuradio.cufilter.optfir import ...` works as it does with gnuradio.filter, and so
+# does that of modules which gnuradio.filter does not load itself.
+for _name in ("filter_python", "filterbank", "freq_xlating_fft_filter", "optfir"):
+    _sys.modules[__name__ + "." + _name] = _sys.modules["gnuradio.filter." + _name]
+__path__.extend(_sys.modules["gnuradio.filter"].__path__)
