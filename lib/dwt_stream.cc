@@ -2,7 +2,7 @@
 /* The blocks dwt_stream_{ff,cc} and idwt_stream_{ff,cc}. */
 #include "core_block.h"
 #include "dwt_stream_engine.h"
-#include <gnuradio/cufilter/dwt_stream.h>
+#include <gnuradio/cufilter/dwt_stream_blk.h>
 #include <gnuradio/io_signature.h>
 #include <algorithm>
 #include <stdexcept>

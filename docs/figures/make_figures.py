@@ -8,45 +8,12 @@ usage: make_figures.py          (with gnuradio.cufilter on Python's path)
 
 import os
 
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
-from gnuradio import blocks, gr
+from drawing import BLUE, FOLDER, GREY, ORANGE, new_axes, run, save, to_db
 from gnuradio import cufilter as filter
 from gnuradio.fft import window
-from matplotlib import pyplot as plt
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
 RATE = 2.4e6  # Hz
-BLUE, ORANGE = "#225588", "#ee7733"
-
-
-def run(block, samples):
-    tb = gr.top_block()
-    if np.iscomplexobj(samples):
-        source, sink = blocks.vector_source_c(samples.tolist()), blocks.vector_sink_c()
-    else:
-        source, sink = blocks.vector_source_f(samples.tolist()), blocks.vector_sink_f()
-    tb.connect(source, block, sink)
-    tb.run()
-    return np.array(sink.data())
-
-
-def to_db(z):
-    return 20 * np.log10(np.abs(z) + 1e-20)
-
-
-def new_axes(title, n_rows=1):
-    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10})
-    figure, axes = plt.subplots(
-        n_rows, 1, figsize=(7, 2.2 + 1.2 * n_rows), sharex=True, layout="constrained"
-    )
-    axes = np.atleast_1d(axes)
-    axes[0].set_title(title, weight="bold")
-    for a in axes:
-        a.grid(alpha=0.3)
-    return figure, axes
 
 
 def fft_filter_figure():
@@ -67,7 +34,7 @@ def fft_filter_figure():
     a.set(ylabel="|H|, dB", ylim=(-160, 10), xlim=(mhz[0], mhz[-1]))
     b.plot(mhz, to_db(measured - design), color=ORANGE, lw=0.6)
     b.set(ylabel="|H - design|, dB", xlabel="Frequency, MHz", ylim=(-200, -100))
-    figure.savefig(os.path.join(FOLDER, "fft_filter.png"), dpi=100)
+    save(figure, "fft_filter.png")
 
 
 def fir_filter_figure():
@@ -97,7 +64,7 @@ def fir_filter_figure():
     a.set(ylabel="Gain, dB", xlabel="Input frequency, kHz")
     a.set(ylim=(-160, 10), xlim=(-250, 250))
     a.legend(loc="upper right", fontsize=8)
-    figure.savefig(os.path.join(FOLDER, "fir_filter.png"), dpi=100)
+    save(figure, "fir_filter.png")
 
 
 def pfb_channelizer_figure():
@@ -120,20 +87,68 @@ def pfb_channelizer_figure():
             block = filter.pfb_channelizer_vcc(
                 n_channels, taps, ratio, [middle - 1, middle, middle + 1]
             )
-            tb, sink = gr.top_block(), blocks.vector_sink_c(3)
             x = np.exp(2j * np.pi * cycles).astype(np.complex64)
-            tb.connect(blocks.vector_source_c(x.tolist()), block, sink)
-            tb.run()
-            out = np.array(sink.data()).reshape(-1, 3)[settled:]
+            out = run(block, x).reshape(-1, 3)[settled:]
             levels.append(10 * np.log10(np.mean(np.abs(out) ** 2, axis=0) + 1e-20))
-        for o, color in enumerate((ORANGE, BLUE, "0.4")):
+        for o, color in enumerate((ORANGE, BLUE, GREY)):
             a.plot(tones, np.array(levels)[:, o], color=color, lw=1)
             half = ratio / 2
             a.axvspan(o - 1 - half, o - 1 + half, color=color, alpha=0.1, lw=0)
         a.set(ylabel="Gain, dB", ylim=(-110, 8), xlim=(-2, 2))
         a.set_title(f"Three of {n_channels} channels, {name}", weight="bold")
     axes[1].set_xlabel("Offset from the middle one's centre, spacings")
-    figure.savefig(os.path.join(FOLDER, "pfb_channelizer.png"), dpi=100)
+    save(figure, "pfb_channelizer.png")
+
+
+def pfb_synthesizer_figure():
+    """Noise in three of eight slots; and what a channelizer and a synthesizer leave of
+    tones all over the band, with the prototypes of docs/pfb.md, "There and back"."""
+    n_channels, levels = 8, {0: 0, 2: -20, 5: -40}  # dB of a slot
+    taps = n_channels * np.array(filter.pfb.create_taps(n_channels, 80))
+    rng = np.random.default_rng(1)
+    noise = rng.standard_normal((3, 1 << 14, 2)).astype(np.float32).view(np.complex64)
+    inputs = [10 ** (level / 20) * x[:, 0] for level, x in zip(levels.values(), noise)]
+    block = filter.pfb_synthesizer_ccf(n_channels, taps)
+    block.set_channel_map(list(levels))
+    y = run(block, *inputs)[: 256 * 512].reshape(-1, 512) * np.blackman(512)
+    power = np.mean(np.abs(np.fft.fft(y)) ** 2, axis=0)
+    spacings = np.fft.fftfreq(512) * n_channels
+    figure, (a, b) = new_axes("pfb_synthesizer_ccf(8, ...), noise on the slots 0, 2 and 5",
+                              2, share=False)
+    order = np.argsort(spacings)
+    a.plot(spacings[order], 10 * np.log10(power[order] / power[0]), color=BLUE, lw=1)
+    a.set(ylabel="Power, dB", xlabel="Frequency, spacings", xlim=(-4, 4), ylim=(-110, 5))
+
+    tones, residual = there_and_back(n_channels)
+    b.plot(tones, residual, ".", color=ORANGE, ms=3)
+    b.set_title("There and back: tones through 16 channels at 2x and twox=True",
+                weight="bold")
+    b.set(ylabel="Residual, dB", xlabel="Frequency, spacings", xlim=(-8, 8),
+          ylim=(-140, -90))
+    save(figure, "pfb_synthesizer.png")
+
+
+def there_and_back(n_channels):
+    """Tones, in spacings of the 2 n_channels slots, and the residual of each in dB."""
+    n_slots, beta = 2 * n_channels, 13
+
+    def prototype(n, cutoff):
+        k = np.arange(n) - n // 2
+        return 2 * cutoff * np.sinc(2 * cutoff * k) * np.kaiser(n, beta)
+
+    analysis = prototype(40 * n_channels + 1, 1 / n_slots)
+    synthesis = prototype(42 * n_channels + 1, 0.5 / n_slots)
+    synthesis *= 0.5 / synthesis[len(synthesis) // 2]
+    delay = (len(analysis) + len(synthesis) - 2) // 2 - (n_channels - 1)
+    tones, residual = np.linspace(-n_channels, n_channels, 241), []
+    for f in tones:
+        x = np.exp(2j * np.pi * (f / n_slots * np.arange(200 * n_channels) % 1))
+        channels = run(filter.pfb.channelizer_ccf(n_slots, analysis, 2),
+                       x.astype(np.complex64))
+        y = run(filter.pfb_synthesizer_ccf(n_channels, synthesis, True), *channels)
+        error = y[2 * delay :] - x[delay : len(y) - delay]
+        residual.append(10 * np.log10(np.mean(np.abs(error) ** 2)))
+    return tones, residual
 
 
 def sos_filter_figure():
@@ -151,7 +166,7 @@ def sos_filter_figure():
     a.set(ylabel="|H|, dB", ylim=(-160, 10), xlim=(mhz[0], mhz[-1]))
     b.plot(mhz, to_db(measured - design), color=ORANGE, lw=0.6)
     b.set(ylabel="|H - design|, dB", xlabel="Frequency, MHz", ylim=(-220, -100))
-    figure.savefig(os.path.join(FOLDER, "sos_filter.png"), dpi=100)
+    save(figure, "sos_filter.png")
 
 
 def iir_filter_figure():
@@ -172,7 +187,7 @@ def iir_filter_figure():
         a.set_title(f"A step through Butterworth {order}", weight="bold")
     axes[0].legend(loc="upper right", fontsize=8)
     axes[1].set_xlabel("Time, ms")
-    figure.savefig(os.path.join(FOLDER, "iir_filter.png"), dpi=100)
+    save(figure, "iir_filter.png")
 
 
 def single_pole_figure():
@@ -187,7 +202,7 @@ def single_pole_figure():
         a.plot(y, color=color, lw=1, label=f"alpha {alpha}")
     a.set(xlabel="Item", ylabel="Output", xlim=(0, n), ylim=(-0.5, 1.6))
     a.legend(loc="lower right", fontsize=8)
-    figure.savefig(os.path.join(FOLDER, "single_pole_iir_filter.png"), dpi=100)
+    save(figure, "single_pole_iir_filter.png")
 
 
 def iir_designer_figure():
@@ -208,11 +223,7 @@ def pfb_leakage_table():
         for off in (0, 0.3, 0.5):
             tone = np.exp(2j * np.pi * ((3 + off) / n_channels * np.arange(n) % 1))
             block = filter.pfb_channelizer_vcc(n_channels, taps, ratio)
-            tb, sink = gr.top_block(), blocks.vector_sink_c(n_channels)
-            source = blocks.vector_source_c(tone.astype(np.complex64).tolist())
-            tb.connect(source, block, sink)
-            tb.run()
-            rows = np.array(sink.data()).reshape(-1, n_channels)
+            rows = run(block, tone.astype(np.complex64)).reshape(-1, n_channels)
             rows = rows[int(len(taps) * ratio) // n_channels + 1 :]
             level = 10 * np.log10(np.mean(np.abs(rows) ** 2, axis=0) + 1e-30)
             owners = [3, 4] if off == 0.5 else [3]
@@ -228,6 +239,7 @@ if __name__ == "__main__":
     fft_filter_figure()
     fir_filter_figure()
     pfb_channelizer_figure()
+    pfb_synthesizer_figure()
     sos_filter_figure()
     iir_filter_figure()
     single_pole_figure()

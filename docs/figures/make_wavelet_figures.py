@@ -11,19 +11,12 @@ import os
 import sys
 import wave
 
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
+from drawing import BLUE, FOLDER, ORANGE, new_axes, plt, run, save
 from gnuradio import blocks, cufilter, gr
-from matplotlib import pyplot as plt
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
 DATA = sys.argv[1] if len(sys.argv) > 1 else os.path.join(FOLDER, "../../../shared/data")
-BLUE, ORANGE = "#225588", "#ee7733"
 WAVELET, LEVELS = "db20", 3
-
-plt.rcParams.update({"font.size": 9, "axes.titlesize": 10})
 
 
 # ------------------------------------------------------------------ a stream
@@ -31,13 +24,7 @@ plt.rcParams.update({"font.size": 9, "axes.titlesize": 10})
 
 def decompose(x):
     """The bands, through dwt_stream_ff."""
-    tb, bank = gr.top_block(), cufilter.dwt_stream_ff(WAVELET, LEVELS)
-    sinks = [blocks.vector_sink_f() for _ in range(LEVELS + 1)]
-    tb.connect(blocks.vector_source_f(x.tolist()), bank)
-    for i, sink in enumerate(sinks):
-        tb.connect((bank, i), sink)
-    tb.run()
-    return [np.array(s.data()) for s in sinks]
+    return run(cufilter.dwt_stream_ff(WAVELET, LEVELS), x)
 
 
 def denoise(x, threshold):
@@ -108,7 +95,7 @@ def audio_figure():
     axes[0].set_title("AAUSAT-4, FM audio at 48 kHz with white noise at 10 dB:\n"
                       "%s, %d levels, details by garrote at 2 sigma (dashed)" %
                       (WAVELET, LEVELS), weight="bold")
-    figure.savefig(os.path.join(FOLDER, "dwt_stream.png"), dpi=80)
+    save(figure, "dwt_stream.png", 80)
 
 
 # ------------------------------------------------------------------ an image
@@ -127,22 +114,13 @@ def terrain(n, seed=3, smoothness=1.3):
     return 2500 * (heights - heights.min()) / np.ptp(heights)
 
 
-def through(block, x):
-    n_in = block.input_signature().sizeof_stream_item(0) // 4
-    n_out = block.output_signature().sizeof_stream_item(0) // 4
-    tb, sink = gr.top_block(), blocks.vector_sink_f(n_out)
-    tb.connect(blocks.vector_source_f(np.ravel(x).tolist(), False, n_in), block, sink)
-    tb.run()
-    return np.array(sink.data())
-
-
 def compress(image, kept):
     """The largest `kept` of all coefficients, through dwt2_ff and idwt2_ff."""
     shape = (*image.shape, "bior3.3", "symmetric", 5)
-    coefs = through(cufilter.dwt2_ff(*shape), image)
+    coefs = run(cufilter.dwt2_ff(*shape), image)
     limit = np.quantile(np.abs(coefs), 1 - kept)
     coefs = cufilter.threshold(coefs.astype(np.float32), limit, "hard")
-    back = through(cufilter.idwt2_ff(*shape), coefs).reshape(image.shape)
+    back = run(cufilter.idwt2_ff(*shape), coefs).reshape(image.shape)
     error = back - image
     psnr = 20 * np.log10(np.ptp(image) / np.sqrt(np.mean(error ** 2)))
     return back, error, np.count_nonzero(coefs) / image.size, psnr
@@ -169,9 +147,77 @@ def terrain_figure():
         axis.set_title("%.0f %% of the coefficients: PSNR %.1f dB" % (100 * kept, psnr))
     for axis in axes:
         axis.set_axis_off()
-    figure.savefig(os.path.join(FOLDER, "dwt_terrain.png"), dpi=90)
+    save(figure, "dwt_terrain.png", 70, 96)
+
+
+# ------------------------------------------------------------------ vectors
+
+
+def wavelet_figure():
+    """Points on an uneven grid through squash_ff, wavelet_ff and wvps_ff."""
+    size, order = 256, 8
+    rng = np.random.default_rng(2)
+    igrid = np.sort(np.r_[0, rng.uniform(0, 1, 78), 1]).astype(np.float32)
+    ogrid = np.linspace(0, 1, size).astype(np.float32)
+    x = np.sin(60 * igrid ** 2) * np.exp(-((igrid - 0.55) / 0.18) ** 2)
+    even = run(cufilter.squash_ff(igrid, ogrid), x.astype(np.float32))
+    coefs = run(cufilter.wavelet_ff(size, order), even.astype(np.float32))
+    power = run(cufilter.wvps_ff(size), coefs.astype(np.float32))
+    figure, (a, b, c) = new_axes("squash_ff(igrid, ogrid): 80 points made 256", 3,
+                                 share=False)
+    a.plot(ogrid, even, color=BLUE, lw=1)
+    a.plot(igrid, x, ".", color=ORANGE, ms=4)
+    a.set(xlim=(0, 1))
+    b.set_title("wavelet_ff(256, 8): one row of details a level, the finest on top",
+                weight="bold")
+    rows = [np.repeat(np.abs(coefs[1 << e:2 << e]), size >> e) for e in range(8)]
+    b.imshow(rows, aspect="auto", cmap="Blues", origin="lower", extent=(0, 1, 0, 8),
+             interpolation="nearest")
+    b.set(yticks=np.arange(8) + 0.5, yticklabels=range(8), ylabel="e")
+    b.grid(False)
+    c.set_title("wvps_ff(256): power of each level", weight="bold")
+    c.bar(range(8), power, color=BLUE, width=0.7)
+    c.set(xlabel="e", ylabel="y[e]", xticks=range(8))
+    save(figure, "wavelet.png")
+
+
+def denoise_figure():
+    """A signal with jumps and a swinging part in noise, by two kinds of threshold."""
+    size = 4096
+    t = np.arange(size) / size
+    jumps = np.select([t < 0.15, t < 0.3, t < 0.45, t < 0.5], [0, 3, -1, 2], 0)
+    x = jumps + (t > 0.5) * 2 * np.sin(80 * t ** 3)
+    noisy = x + 0.4 * np.random.default_rng(3).standard_normal(size)
+    figure, axes = new_axes("", 3)
+    axes[0].plot(noisy, color="0.7", lw=0.6)
+    axes[0].set_title("With noise: %.1f dB" % ratio_db(x, noisy - x), weight="bold")
+    for axis, kind in zip(axes[1:], ("soft", "garrote")):
+        clean = run(cufilter.wavelet_denoise_ff(size, kind=kind),
+                    noisy.astype(np.float32))
+        axis.plot(x, color=ORANGE, lw=1.6)
+        axis.plot(clean, color=BLUE, lw=0.8)
+        axis.set_title("wavelet_denoise_ff(4096, kind=\"%s\"): %.1f dB" %
+                       (kind, ratio_db(x, clean - x)), weight="bold")
+    axes[-1].set(xlim=(0, size), xlabel="Sample")
+    save(figure, "wavelet_denoise.png")
+
+
+def threshold_figure():
+    x = np.linspace(-3, 3, 601).astype(np.float32)
+    figure, (a,) = new_axes("wavelet_threshold_ff(1, kind)")
+    a.plot(x, x, color="0.8", lw=0.8)
+    for kind, color, style in (("soft", BLUE, "-"), ("hard", ORANGE, "--"),
+                               ("garrote", "0.2", ":")):
+        y = run(cufilter.wavelet_threshold_ff(1, kind), x)
+        a.plot(x, y, style, color=color, lw=1.6, label=kind)
+    a.set(xlabel="x", ylabel="y", xlim=(-3, 3), ylim=(-3, 3))
+    a.legend(loc="upper left", fontsize=8)
+    save(figure, "wavelet_threshold.png")
 
 
 if __name__ == "__main__":
     audio_figure()
     terrain_figure()
+    wavelet_figure()
+    denoise_figure()
+    threshold_figure()

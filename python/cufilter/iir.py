@@ -90,8 +90,10 @@ def _checked(band, order, cutoff, samp_rate, family, ripple, attenuation, qualit
 
 
 def response(sos, samp_rate=2.0, frequencies=2048):
-    """Frequencies in Hz and the complex response of the sections there. `frequencies` is
-    an array of them, or a number: as many from 0 to samp_rate / 2."""
+    """Frequencies in Hz and the complex response there: H(z) = prod (b0 + b1 z^-1 +
+    b2 z^-2) / (a0 + a1 z^-1 + a2 z^-2) over the rows of `sos`, z = e^{j 2 pi f /
+    samp_rate}. `frequencies` is an array of them, or a number: as many from 0 to
+    samp_rate / 2."""
     import numpy as np
     f, z = _grid(samp_rate, frequencies)
     h = np.ones(len(f), complex)
@@ -102,7 +104,8 @@ def response(sos, samp_rate=2.0, frequencies=2048):
 
 
 def group_delay(sos, samp_rate=2.0, frequencies=2048):
-    """Frequencies in Hz, as of response(), and the group delay in samples there."""
+    """Frequencies in Hz and the group delay -d arg H / d omega in samples there; sos,
+    samp_rate and frequencies as of response()."""
     import numpy as np
     f, z = _grid(samp_rate, frequencies)
     delay = np.zeros(len(f))
@@ -125,7 +128,7 @@ def _grid(samp_rate, frequencies):
 
 
 def roots(sos):
-    """Zeros and poles in the z plane, but for those at 0."""
+    """Zeros and poles of the sections `sos` in the z plane, but for those at 0."""
     import numpy as np
     zeros = [z for row in sos for z in np.roots(np.trim_zeros(row[:3], "f"))]
     poles = [p for row in sos for p in np.roots(row[3:])]
@@ -146,7 +149,8 @@ def _axis(sos, samp_rate):
 
 
 def draw(figure, sos, samp_rate=2.0, title=""):
-    """Draws gain, group delay, and poles and zeros into a matplotlib figure."""
+    """Draws gain in dB, group delay, and poles and zeros of the sections `sos` into a
+    matplotlib figure, under a title; samp_rate in Hz."""
     import numpy as np
     figure.clear()
     widths = {"width_ratios": (1.6, 1.2, 1)}
@@ -181,7 +185,8 @@ def draw(figure, sos, samp_rate=2.0, title=""):
 
 
 def plot(sos, samp_rate=2.0, path="response.png", title=""):
-    """Writes a picture of the response to a file, of the type that its name says."""
+    """Writes what draw() draws of sos, samp_rate and title to the file `path`, of the
+    type that its name says. ImportError where there is no matplotlib."""
     _load("matplotlib", "gnuradio.cufilter.iir.plot")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -192,7 +197,8 @@ def plot(sos, samp_rate=2.0, path="response.png", title=""):
 
 
 def response_widget(sos, samp_rate=2.0, title=""):
-    """A Qt widget that shows the response; set_sos() and set_samp_rate() change it."""
+    """A Qt widget that shows what draw() draws of sos, samp_rate and title; set_sos()
+    and set_samp_rate() change it. ImportError where there is no matplotlib or Qt."""
     _load("matplotlib", "gnuradio.cufilter.iir.response_widget")
     from matplotlib.backends.backend_qt5agg import FigureCanvasQTAgg
     from matplotlib.figure import Figure

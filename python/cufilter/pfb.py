@@ -24,7 +24,7 @@ def create_taps(numchans, atten=100):
     to 0.4 spacings off a centre and down by atten dB from 0.6 on.
 
     Up to 100 channels it is stock's equiripple design. Beyond, and where that does not
-    converge, it is a Kaiser window's.
+    converge, it is a Kaiser window's. ValueError: numchans below 1, atten not above 0.
     """
     if numchans == 1:
         return (1.0,)  # one channel is the whole band
@@ -62,7 +62,11 @@ class channelizer_ccf(_streams_ccf):
     batch_items: input items a call should be able to hold. 0: GNU Radio's own size.
 
     Any number of outputs from port 0 on may be connected; output o is channel
-    channel_map()[o], and channels on no output are not computed.
+    channel_map()[o], and channels on no output are not computed. Message port cmd: a
+    dictionary with the keys taps and channel_map, or a pair (key . value).
+
+    ValueError: an argument breaks a rule; RuntimeError: the GPU asked for cannot be used;
+    MemoryError: memory of host or GPU is exhausted.
     """
 
     create_taps = staticmethod(create_taps)

@@ -11,15 +11,15 @@ import numpy as _np
 
 from .cufilter_python import DEVICE_AUTO as _AUTO
 from .cufilter_python import _dwt_coef_length, _swt_max_level, _SwtPlan
-from .wavelets import (_array, _axis, _by_parts, _common, _setup2, _TYPES, _wavelet, dwt,
-                       dwt2, dwt_coeff_len, dwt_max_level, idwt, idwt2)
+from .wavelets import (_array, _axis, _by_parts, _common, _explained, _setup2, _TYPES,
+                       _wavelet, dwt, dwt2, dwt_coeff_len, dwt_max_level, idwt, idwt2)
 
 __all__ = ["WaveletPacket", "WaveletPacket2D", "iswt", "iswt2", "swt", "swt2",
            "swt_max_level"]
 
 
 def swt_max_level(input_len):
-    """How often 2 divides the length."""
+    """How often 2 divides input_len: the levels that PyWavelets allows."""
     if input_len < 0:
         raise ValueError("input_len must be at least 0, not %d" % input_len)
     return _swt_max_level(int(input_len))
@@ -45,6 +45,7 @@ def _stationary(x, inverse, n, wavelet, levels, start_level, norm, device):
     return _by_parts(transform, x)
 
 
+@_explained
 def swt(data, wavelet, level=None, start_level=0, axis=-1, trim_approx=False, norm=False,
         *, device=_AUTO):
     """[(cA_n, cD_n), .., (cA_1, cD_1)], or with trim_approx [cA_n, cD_n, .., cD_1]; all
@@ -69,6 +70,7 @@ def swt(data, wavelet, level=None, start_level=0, axis=-1, trim_approx=False, no
     return list(zip(bands[::2], bands[1::2]))
 
 
+@_explained
 def iswt(coeffs, wavelet, norm=False, axis=-1, *, start_level=0, device=_AUTO):
     """The inverse of swt(), with or without trim_approx."""
     wavelet = _wavelet(wavelet)
@@ -103,6 +105,7 @@ def _one_level2(data, wavelets, axes, start_level, norm, device):
     return a, (h, v, d)
 
 
+@_explained
 def swt2(data, wavelet, level, start_level=0, axes=(-2, -1), trim_approx=False,
          norm=False, *, device=_AUTO):
     """[(cA_n, (cH_n, cV_n, cD_n)), ..], from the coarsest level on, or with trim_approx
@@ -123,6 +126,7 @@ def swt2(data, wavelet, level, start_level=0, axes=(-2, -1), trim_approx=False,
     return [a] + [details for _, details in levels] if trim_approx else levels
 
 
+@_explained
 def iswt2(coeffs, wavelet, norm=False, axes=(-2, -1), *, device=_AUTO):
     """The inverse of swt2(), with or without trim_approx."""
     if isinstance(coeffs[0], (tuple, list)):
@@ -262,6 +266,7 @@ class _Tree:
         return self._trim(self._merge(below), shape)
 
 
+@_explained
 class WaveletPacket(_Tree):
     """
     A tree of 1-D transforms: wp["ad"].data are the details of the approximation. Nodes
@@ -295,6 +300,7 @@ class WaveletPacket(_Tree):
         return [nodes[_gray(i)] for i in range(1 << level)]
 
 
+@_explained
 class WaveletPacket2D(_Tree):
     """
     A tree of 2-D transforms; the letters of a path are a, h, v and d. By frequency, the

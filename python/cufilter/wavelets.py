@@ -15,6 +15,7 @@ as such, float16 as float32, all else as float64 or complex128.
 """
 
 import functools as _functools
+import inspect as _inspect
 import warnings as _warnings
 
 import numpy as _np
@@ -36,8 +37,41 @@ _THRESHOLDS = {"soft": 0, "hard": 1, "garrote": 2, "garotte": 2}
 _CACHED_ITEMS = 1 << 22  # plans of larger arrays hold much memory and are made anew
 
 
+_MEANING = {
+    "data": "an array, real or complex",
+    "coeffs": "as the forward function gives them",
+    "cA": "approximation", "cD": "details",
+    "wavelet": "a name, a Wavelet, an object with filter_bank, or four filters",
+    "mode": "what lies outside: one of MODES, or PyWavelets' number of it",
+    "level": "how often the approximation is split again; None: as often as it may be",
+    "maxlevel": "the deepest level; None: dwt_max_level()",
+    "start_level": "levels that lie behind the data already",
+    "trim_approx": "only the approximation of the coarsest level comes out",
+    "norm": "orthonormal wavelets keep the energy",
+    "axis": "the axis to transform along",
+    "axes": "the two axes to transform along",
+    "device": "DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2)",
+}
+
+
+def _explained(thing):
+    """Adds what its parameters mean to the docstring of a function, or of a class."""
+    function = thing.__init__ if isinstance(thing, type) else thing
+    names = _inspect.signature(function).parameters
+    lines = ["%s: %s." % (n, _MEANING[n]) for n in names if n in _MEANING]
+    thing.__doc__ = "%s\n\n%s\n\n%s" % (
+        _inspect.getdoc(thing), "\n".join(lines),
+        "ValueError where PyWavelets raises it; RuntimeError: a GPU asked for fails.")
+    return thing
+
+
 class Wavelet:
-    """A wavelet's four filters; dec_len and rec_len are their common length."""
+    """A wavelet's four filters; dec_len and rec_len are their common length.
+
+    name: of wavelist(), in letters of either case; or any, with a filter_bank.
+    filter_bank: dec_lo, dec_hi, rec_lo, rec_hi of one even length; None: those of name.
+    ValueError: the name is unknown, or there are not four filters.
+    """
 
     def __init__(self, name="", filter_bank=None):
         bank = _dwt_filters(name.lower()) if filter_bank is None else filter_bank
@@ -92,8 +126,8 @@ def wavelist():
 
 
 def dwt_max_level(data_len, filter_len):
-    """The most levels of which a coefficient is free of the edges; filter_len may be a
-    wavelet."""
+    """The most levels of data_len samples of which a coefficient is free of the edges:
+    floor(log2(data_len / (filter_len - 1))), at least 0. filter_len may be a wavelet."""
     if not isinstance(filter_len, (int, _np.integer)):
         filter_len = _wavelet(filter_len).dec_len
     if data_len < 0 or filter_len < 2:
@@ -103,7 +137,8 @@ def dwt_max_level(data_len, filter_len):
 
 
 def dwt_coeff_len(data_len, filter_len, mode):
-    """Coefficients of a band of one level; filter_len may be a wavelet."""
+    """Coefficients of a band of one level of data_len samples in a mode. filter_len may
+    be a wavelet."""
     if not isinstance(filter_len, (int, _np.integer)):
         filter_len = _wavelet(filter_len).dec_len
     if data_len < 1 or filter_len < 1:
@@ -264,6 +299,7 @@ def _level(sizes, lengths, level):
 # ------------------------------------------------------------------ one axis
 
 
+@_explained
 def dwt(data, wavelet, mode="symmetric", axis=-1, *, device=_AUTO):
     """(cA, cD) of one level along an axis."""
     data, wavelet = _array(data), _wavelet(wavelet)
@@ -272,6 +308,7 @@ def dwt(data, wavelet, mode="symmetric", axis=-1, *, device=_AUTO):
     return tuple(_np.moveaxis(b, -1, axis) for b in bands)
 
 
+@_explained
 def idwt(cA, cD, wavelet, mode="symmetric", axis=-1, *, device=_AUTO):
     """The inverse of dwt(); one of cA and cD may be None: zeros."""
     if cA is None and cD is None:
@@ -284,6 +321,7 @@ def idwt(cA, cD, wavelet, mode="symmetric", axis=-1, *, device=_AUTO):
     return _np.moveaxis(y, -1, axis)
 
 
+@_explained
 def wavedec(data, wavelet, mode="symmetric", level=None, axis=-1, *, device=_AUTO):
     """[cA_n, cD_n, .., cD_1]; level None: dwt_max_level()."""
     data, wavelet, mode = _np.asarray(data), _wavelet(wavelet), _mode(mode)
@@ -296,6 +334,7 @@ def wavedec(data, wavelet, mode="symmetric", level=None, axis=-1, *, device=_AUT
     return [_np.moveaxis(b, -1, axis) for b in bands]
 
 
+@_explained
 def waverec(coeffs, wavelet, mode="symmetric", axis=-1, *, device=_AUTO):
     """The inverse of wavedec(). Where the data was of odd length one item more comes
     back, as from PyWavelets."""
@@ -380,6 +419,7 @@ def _setup2(wavelet, mode, axes, ndim):
     return axes, wavelets, modes, alike
 
 
+@_explained
 def dwt2(data, wavelet, mode="symmetric", axes=(-2, -1), *, device=_AUTO):
     """(cA, (cH, cV, cD)) of one level; wavelet and mode may be pairs."""
     data = _array(data)
@@ -397,6 +437,7 @@ def dwt2(data, wavelet, mode="symmetric", axes=(-2, -1), *, device=_AUTO):
     return a, (h, v, d)
 
 
+@_explained
 def idwt2(coeffs, wavelet, mode="symmetric", axes=(-2, -1), *, device=_AUTO):
     """The inverse of dwt2(); arrays may be None: zeros."""
     a, details = coeffs
@@ -418,6 +459,7 @@ def idwt2(coeffs, wavelet, mode="symmetric", axes=(-2, -1), *, device=_AUTO):
     return idwt(low, high, wavelets[0], MODES[modes[0]], axes[0], device=device)
 
 
+@_explained
 def wavedec2(data, wavelet, mode="symmetric", level=None, axes=(-2, -1), *, device=_AUTO):
     """[cA_n, (cH_n, cV_n, cD_n), .., (cH_1, cV_1, cD_1)]."""
     data = _np.asarray(data)
@@ -441,6 +483,7 @@ def wavedec2(data, wavelet, mode="symmetric", level=None, axes=(-2, -1), *, devi
     return [a] + details[::-1]
 
 
+@_explained
 def waverec2(coeffs, wavelet, mode="symmetric", axes=(-2, -1), *, device=_AUTO):
     """The inverse of wavedec2(); odd sizes come back one larger, as from PyWavelets."""
     if not isinstance(coeffs, (list, tuple)) or len(coeffs) < 1:
@@ -464,8 +507,9 @@ def waverec2(coeffs, wavelet, mode="symmetric", axes=(-2, -1), *, device=_AUTO):
 
 
 def threshold(data, value, mode="soft", substitute=0):
-    """soft, hard or garrote: shrinks an array's items, those below value to `substitute`;
-    greater or less: replaces those below or above value by it."""
+    """The items of data, shrunk: mode "soft", "hard" or "garrote", those below value
+    becoming `substitute`. "greater" and "less" replace those below or above value by it.
+    |x| of complex items is their magnitude. ValueError: another mode."""
     data = _np.ascontiguousarray(_array(data))
     substitute = _np.asarray(substitute).astype(data.dtype)
     if mode in ("greater", "less"):

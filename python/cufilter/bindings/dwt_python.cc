@@ -22,14 +22,10 @@ using namespace gr::cufilter;
     "mode: zero, constant, symmetric, periodic, smooth, periodization, reflect, "        \
     "antisymmetric or antireflect.\n"                                                    \
     "levels: 0 .. 64; -1: as many as pywt.dwt_max_level() gives.\n"
+#define DOC_RULES "\nValueError: an argument breaks a rule."
 #define DOC_VECTOR_PORT                                                                  \
-    "device: DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2): the first "       \
-    "usable GPU, else the CPU with one warning; the environment variable "               \
-    "CUFILTER_DEVICE overrides it.\n"                                                    \
-    "batch_items: vectors a call should be able to hold; the buffers on both sides are " \
-    "made that large. 0: GNU Radio's own size.\n\n"                                      \
-    "ValueError: an argument breaks a rule; RuntimeError: the GPU asked for cannot be "  \
-    "used; MemoryError: memory of host or GPU is exhausted."
+    DOC_DEVICE_ARGUMENT                                                                  \
+    DOC_BATCH("vectors") DOC_ERRORS
 #define DOC_LAYOUT                                                                       \
     "A vector of coefficients is A_J, D_J ... D_1, as pywt.wavedec() gives them, "       \
     "without gaps; dwt_bands() tells where each lies.\n\n"
@@ -98,23 +94,27 @@ static void bind_layout(py::module& m)
         },
         py::arg("size"), py::arg("wavelet") = "db4", py::arg("mode") = "symmetric",
         py::arg("levels") = -1,
-        "The bands of dwt_ff and idwt_ff in their order: dictionaries with name ('a' or "
-        "'d'), level (1 is the finest), offset, rows (1) and cols.");
+        "The bands of dwt_ff and idwt_ff of these arguments in their order: dictionaries "
+        "with name ('a' or 'd'), level (1 is the finest), offset, rows (1) and "
+        "cols.\n\nsize: samples of a vector.\n" DOC_WAVELET DOC_RULES);
     m.def(
         "dwt2_bands",
         [](int rows, int cols, const std::string& wavelet, const std::string& mode,
            int levels) { return as_list(dwt2_bands(rows, cols, wavelet, mode, levels)); },
         py::arg("rows"), py::arg("cols"), py::arg("wavelet") = "db4",
         py::arg("mode") = "symmetric", py::arg("levels") = -1,
-        "The bands of dwt2_ff and idwt2_ff: dictionaries with name ('a', 'h', 'v' or "
-        "'d'), level, offset, rows and cols.");
+        "The bands of dwt2_ff and idwt2_ff of these arguments: dictionaries with name "
+        "('a', 'h', 'v' or 'd'), level, offset, rows and cols.\n\n"
+        "rows, cols: of an image.\n" DOC_WAVELET DOC_RULES);
     m.def("dwt_coef_count", &dwt_coef_count, py::arg("size"), py::arg("wavelet") = "db4",
           py::arg("mode") = "symmetric", py::arg("levels") = -1,
-          "Items of the coefficient vectors of dwt_ff and idwt_ff.");
+          "Items of the coefficient vectors of dwt_ff and idwt_ff.\n\n"
+          "size: samples of a vector.\n" DOC_WAVELET DOC_RULES);
     m.def("dwt2_coef_count", &dwt2_coef_count, py::arg("rows"), py::arg("cols"),
           py::arg("wavelet") = "db4", py::arg("mode") = "symmetric",
           py::arg("levels") = -1,
-          "Items of the coefficient vectors of dwt2_ff and idwt2_ff.");
+          "Items of the coefficient vectors of dwt2_ff and idwt2_ff.\n\n"
+          "rows, cols: of an image.\n" DOC_WAVELET DOC_RULES);
 }
 
 static void bind_stock(py::module& m)

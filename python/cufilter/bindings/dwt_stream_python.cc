@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Python classes of the wavelet filter banks on streams. */
 #include "block_bindings.h"
-#include <gnuradio/cufilter/dwt_stream.h>
+#include <gnuradio/cufilter/dwt_stream_blk.h>
 #include <gnuradio/cufilter/wavelet_threshold.h>
 #include <pybind11/pybind11.h>
 
@@ -14,11 +14,8 @@ using namespace gr::cufilter;
     "levels: L, 1 .. 16.\n"                                                              \
     "device: DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2): what the "        \
     "environment variable CUFILTER_DEVICE says, else the CPU, which is faster here but " \
-    "for filters of some tens of taps in large batches.\n"                               \
-    "batch_items: samples a call should be able to hold; the buffers on both sides are " \
-    "made that large. 0: GNU Radio's own size.\n\n"                                      \
-    "ValueError: an argument breaks a rule; RuntimeError: the GPU asked for cannot be "  \
-    "used; MemoryError: memory of host or GPU is exhausted."
+    "for filters of some tens of taps in large batches.\n" DOC_BATCH("samples")          \
+        DOC_ERRORS
 
 template <class BLOCK>
 static void bind_one(py::module& m, const char* name, const std::string& purpose)
@@ -46,9 +43,12 @@ static void bind_threshold(py::module& m, const char* name)
         "    hard     x where |x| >= t, else 0\n"
         "    garrote  x max(0, 1 - t^2/x^2)\n\n"
         "threshold: t, 0 and up.\nkind: soft, hard or garrote.\n"
-        "vlen: items are vectors of so many coefficients.\n\n"
-        "Message port cmd: a dictionary with the key threshold, or the pair (threshold . "
-        "number), does what set_threshold() does.")
+        "vlen: items are vectors of so many coefficients.\n"
+        "device: DEVICE_CPU (-1) or DEVICE_AUTO (-2); a GPU by its index must be there "
+        "and is not used.\n" DOC_BATCH(
+            "items") "\nMessage port cmd: a dictionary with the key threshold, or the "
+                     "pair (threshold "
+                     ". number), does what set_threshold() does.\n" DOC_ERRORS)
         .def(py::init(&BLOCK::make), py::arg("threshold"), py::arg("kind") = "soft",
              py::arg("vlen") = 1, py::arg("device") = CUFILTER_DEVICE_AUTO,
              py::arg("batch_items") = 0, without_gil())

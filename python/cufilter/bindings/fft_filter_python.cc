@@ -27,8 +27,8 @@ static void bind_one(py::module& m, const char* name, const char* types)
         .def("set_taps", &BLOCK::set_taps, py::arg("taps"), without_gil(), DOC_SET_TAPS)
         .def("taps", &BLOCK::taps, DOC_TAPS)
         .def("set_nthreads", &BLOCK::set_nthreads, py::arg("n"),
-             "Sets the threads of one transform on the CPU, from the next call on; a GPU "
-             "ignores the number.")
+             "From the next call on n threads for a transform on the CPU; a GPU ignores "
+             "the number. ValueError: n below 1.")
         .def("nthreads", &BLOCK::nthreads, "Threads of one transform on the CPU.")
         .def("device", &BLOCK::device, DOC_DEVICE);
 }

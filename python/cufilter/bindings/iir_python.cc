@@ -13,18 +13,14 @@ namespace py = pybind11;
 #define DOC_VLEN "vlen: values of an item, 1 .. 65536, each filtered on its own.\n"
 
 #define DOC_IIR_ARGUMENTS                                                                \
-    "device: DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2): the first "       \
-    "usable GPU, else the CPU with one warning; the environment variable "               \
-    "CUFILTER_DEVICE overrides it.\n"                                                    \
-    "batch_items: items a call should be able to hold; the buffers on both sides are "   \
-    "made that large. 0: GNU Radio's own size.\n"
+    DOC_DEVICE_ARGUMENT                                                                  \
+    DOC_BATCH("items")
 
 #define DOC_IIR_PORT(keys, setter)                                                       \
     "\nMessage port cmd: a dictionary with the " keys ", or a pair (key . value), does " \
     "what " setter "() does; the key reset does what reset() does.\n\n"                  \
-    "A NaN or Inf spoils at most 4096 items; the filter then starts again from zero.\n"  \
-    "\nValueError: an argument breaks a rule; RuntimeError: the GPU asked for cannot "   \
-    "be used; MemoryError: memory of host or GPU is exhausted."
+    "A NaN or Inf spoils at most 4096 items; the filter then starts again from "         \
+    "zero.\n" DOC_ERRORS
 
 template <class BLOCK>
 using block_class =
@@ -60,8 +56,8 @@ static void bind_iir_filter(py::module& m, const char* name, const char* types)
           py::arg("batch_items") = 0, without_gil())
         .def("set_taps", &block::set_taps, py::arg("fftaps"), py::arg("fbtaps"),
              without_gil(),
-             "New taps from the next call on, from any thread; the filter starts anew "
-             "with them.")
+             "New fftaps and fbtaps from the next call on, from any thread; the filter "
+             "starts anew with them. ValueError: a tap is not finite.")
         .def("fftaps", &block::fftaps, "The feed-forward taps in use.")
         .def("fbtaps", &block::fbtaps, "The feedback taps in use, as they were given.");
     bind_common<block>(c);
@@ -91,12 +87,12 @@ static void bind_sos(py::module& m, const char* name, const char* types)
           without_gil())
         .def("set_sos", &block::set_sos, py::arg("sos"), py::arg("keep_state") = true,
              without_gil(),
-             "New sections from the next call on, from any thread. With keep_state each "
-             "section's state stays if their number does; otherwise the filter starts "
-             "anew.")
+             "New sections sos from the next call on, from any thread. With keep_state "
+             "each section's state stays if their number does; otherwise the filter "
+             "starts anew. ValueError: sos breaks a rule.")
         .def("sos", &block::sos, "The sections in use.")
         .def("set_nthreads", &block::set_nthreads, py::arg("n"),
-             "Sets the threads of long calls on the CPU, from the next call on; a GPU "
+             "From the next call on n threads for long calls on the CPU, 1 .. 256; a GPU "
              "ignores the number.")
         .def("nthreads", &block::nthreads, "Threads of long calls on the CPU.");
     bind_common<block>(c);

@@ -24,15 +24,10 @@ using namespace gr::cufilter;
     "oversample_rate: K/R for any R of 1 .. K.\n"
 
 #define DOC_PFB_PORT                                                                     \
-    "device: DEVICE_CPU (-1), the index of a GPU, or DEVICE_AUTO (-2): the first "       \
-    "usable GPU, else the CPU with one warning; the environment variable "               \
-    "CUFILTER_DEVICE overrides it.\n"                                                    \
-    "batch_items: input items (of a port) a call should be able to hold; the buffers "   \
-    "on both sides are made that large. 0: GNU Radio's own size.\n"                      \
+    DOC_DEVICE_ARGUMENT                                                                  \
+    DOC_BATCH("input items (of a port)")                                                 \
     "\nMessage port cmd: a dictionary with the keys taps and channel_map, or a pair "    \
-    "(key . value), does what the setters do.\n\n"                                       \
-    "ValueError: an argument breaks a rule; RuntimeError: the GPU asked for cannot be "  \
-    "used; MemoryError: memory of host or GPU is exhausted."
+    "(key . value), does what the setters do.\n" DOC_ERRORS
 
 template <class BLOCK, class BASE>
 static void bind_methods(BASE& block)
