@@ -29,7 +29,8 @@ set(CUFILTER_INSTALL_DIRS
     ${CUFILTER_PKGCONFIG_DIR})
 if(ENABLE_GNURADIO)
   list(APPEND CUFILTER_INSTALL_DIRS
-       ${CMAKE_INSTALL_INCLUDEDIR}/gnuradio/cufilter ${CUFILTER_EXAMPLES_DIR}
+       ${CMAKE_INSTALL_INCLUDEDIR}/gnuradio/cufilter
+       ${CUFILTER_EXAMPLES_DIR} ${CUFILTER_EXAMPLES_DIR}/python
        ${CUFILTER_PYTHON_DIR}/gnuradio/cufilter ${GRC_BLOCKS_DIR})
 endif()
 configure_file(cmake/note_directories.cmake.in note_directories.cmake @ONLY)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-The descriptions for GNU Radio Companion and the examples: each description loads, takes
-the place of the stock one, and generates Python that runs and C++ that compiles; each
-example compiles and does what it says.
+The descriptions for GNU Radio Companion: each loads, takes the place of the stock one,
+and generates Python that runs and C++ that compiles.
 
 CUFILTER_GRC_BLOCKS is the folder of the descriptions (default: grc of the source tree).
 """
@@ -10,24 +9,17 @@ CUFILTER_GRC_BLOCKS is the folder of the descriptions (default: grc of the sourc
 import glob
 import logging
 import os
-import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import wave
 
-import numpy as np
 import yaml
-from cufilter_qa import TestCase, main, random_items
+from cufilter_qa import TestCase, main
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BLOCKS = os.environ.get("CUFILTER_GRC_BLOCKS", os.path.join(HERE, "..", "grc"))
-EXAMPLES = os.path.join(HERE, "..", "apps", "examples")
 INCLUDE = os.path.join(HERE, "..", "include")
-DATA = os.environ.get("CUFILTER_TEST_DATA",
-                      os.path.join(HERE, "..", "..", "shared", "data"))
 STOCK = {"cufilter_fft_filter_xxx": "fft_filter_xxx",
          "cufilter_fir_filter_xxx": "fir_filter_xxx",
          "cufilter_iir_designer": None,
@@ -54,13 +46,17 @@ def our_blocks():
                   for path in glob.glob(os.path.join(BLOCKS, "cufilter_*.block.yml")))
 
 
-def execute(command, folder, **environment):
-    """Runs it with our descriptions in GRC's path, a home of its own, no display."""
-    env = {**os.environ, "GRC_BLOCKS_PATH": BLOCKS, "HOME": folder,
-           "XDG_CACHE_HOME": folder, **environment}
-    return subprocess.run(command, env=env, cwd=folder, text=True, timeout=240,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
+def environment(folder):
+    """Our descriptions in GRC's path, and the folder as home."""
+    return {**os.environ, "GRC_BLOCKS_PATH": BLOCKS, "HOME": folder,
+            "XDG_CACHE_HOME": folder}
+
+
+def execute(command, folder, **more):
+    """Runs it in the folder, without input; `more` goes to the environment."""
+    return subprocess.run(command, env={**environment(folder), **more}, cwd=folder,
+                          text=True, timeout=240, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 class Graph:
@@ -369,179 +365,6 @@ class Flowgraphs(Grc):
         """GRC makes vectors of double of its variables; taps must fit all the same."""
         text = self.compile_cpp(self.graph("every_type", "cpp", "variable_taps"))
         self.assertEqual(text.count("set_taps"), 19)
-
-
-class Examples(Grc):
-    def test_all_compile(self):
-        paths = glob.glob(os.path.join(EXAMPLES, "*.grc"))
-        self.assertTrue(paths)
-        for path in paths:
-            with self.subTest(path=path), tempfile.TemporaryDirectory() as folder:
-                self.compile(path, folder)
-
-    def compare(self, capture, n):
-        with tempfile.TemporaryDirectory() as folder:
-            script = self.compile(os.path.join(EXAMPLES, "fir_compare.grc"), folder)
-            text = self.run_script(script, "--capture", capture)
-        found = re.search(r"(\d+) items on .*, relative rms difference (\S+)", text)
-        self.assertTrue(found, text)
-        self.assertEqual(int(found[1]), n // 2)
-        self.assertLessEqual(float(found[2]), 2e-6)
-
-    def test_fir_compare(self):
-        """The stock filter and ours agree, on noise in a capture's format."""
-        n = 200001
-        raw = self.rng.normal(127, 30, 2 * n).clip(0, 255).astype(np.uint8)
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "made.u8iq")
-            raw.tofile(path)
-            self.compare(path, n)
-
-    def test_pfb_compare(self):
-        """FM on channel 8, below the middle: the same items behind stock's and ours."""
-        n = 200003
-        t = np.arange(n) / 2e6
-        phase = 2 * np.pi * -400e3 * t + 30 * np.sin(2 * np.pi * 1000 * t)
-        x = 60 * np.exp(1j * phase) + random_items(self.rng, "c", n)
-        raw = np.rint(np.stack((x.real, x.imag), 1) + 127.4).clip(0, 255)
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "made.u8iq")
-            raw.astype(np.uint8).tofile(path)
-            script = self.compile(os.path.join(EXAMPLES, "pfb_compare.grc"), folder)
-            text = self.run_script(script, "--capture", path, "--channel", "8")
-        found = re.search(r"(\d+) items of channel 8 on .*, median difference (\S+)",
-                          text)
-        self.assertTrue(found, text)
-        self.assertEqual(int(found[1]), n // 5)
-        self.assertLessEqual(float(found[2]), 1e-5)
-
-    def compare_recursive(self, capture, n):
-        with tempfile.TemporaryDirectory() as folder:
-            script = self.compile(os.path.join(EXAMPLES, "iir_compare.grc"), folder)
-            text = self.run_script(script, "--capture", capture)
-        self.assertIn("%d items on " % n, text)
-        for name in ("audio", "level"):
-            found = re.search(name + r": relative rms difference (\S+)", text)
-            self.assertTrue(found, text)
-            self.assertLessEqual(float(found[1]), 1e-5)
-
-    def test_iir_compare(self):
-        """A chain of stock's recursive filters and ours agree, on a made recording."""
-        n = 60001
-        t = np.arange(n) / 48e3
-        x = 0.3 * np.sin(2 * np.pi * 1000 * t) + 0.1
-        x += 0.1 * random_items(self.rng, "f", n)
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "made.wav")
-            with wave.open(path, "wb") as file:
-                file.setnchannels(1)
-                file.setsampwidth(2)
-                file.setframerate(48000)
-                file.writeframes((x.clip(-1, 1) * 32767).astype("<i2").tobytes())
-            self.compare_recursive(path, n)
-
-    def test_iir_compare_off_the_air(self):
-        paths = glob.glob(os.path.abspath(os.path.join(DATA, "*.wav")))
-        if not paths:
-            self.skipTest("no WAV files in " + DATA)
-        for path in paths:
-            with wave.open(path) as file:
-                n = file.getnframes()
-            self.compare_recursive(path, n)
-
-    def test_iir_designer(self):
-        """Sliders move the filter and the picture of its response."""
-        program = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-from PyQt5 import Qt
-import numpy
-from gnuradio.cufilter import iir
-from iir_designer import iir_designer
-app = Qt.QApplication(sys.argv)
-tb = iir_designer()
-tb.start()
-tb.show()
-for order, cutoff in ((3, 2000), (12, 9000)):
-    tb.set_order(order)
-    tb.set_cutoff(cutoff)
-    app.processEvents()
-    expected = iir.design("lowpass", order, cutoff, tb.samp_rate, "ellip", 0.5, 70)
-    assert numpy.array_equal(tb.sos_filter.sos(), expected), order
-    assert numpy.array_equal(tb.response.sos, expected), order
-deadline = time.monotonic() + 20
-while tb.sos_filter.nitems_written(0) == 0 and time.monotonic() < deadline:
-    time.sleep(0.05)
-assert tb.sos_filter.nitems_written(0) > 0
-tb.stop()
-tb.wait()
-"""
-        try:
-            import matplotlib
-            import PyQt5
-        except ImportError as error:
-            self.skipTest(str(error))
-        with tempfile.TemporaryDirectory() as folder:
-            self.compile(os.path.join(EXAMPLES, "iir_designer.grc"), folder)
-            result = execute([sys.executable, "-c", program, folder], folder,
-                             QT_QPA_PLATFORM="offscreen")
-        self.assertEqual(result.returncode, 0, result.stdout)
-
-    def test_trunking(self):
-        """Two stages leave one voice out of 8 MHz, beside a stronger neighbour."""
-        with tempfile.TemporaryDirectory() as folder:
-            script = self.compile(os.path.join(EXAMPLES, "trunking_two_stage.grc"),
-                                  folder)
-            text = self.run_script(script)
-        self.assertIn("5000 items of audio, tone at 1000 Hz", text)
-        self.assertGreater(int(re.search(r"(\d+) dB above", text)[1]), 25)
-
-    def test_matched_filter(self):
-        """A million taps find their chirp at the right sample."""
-        with tempfile.TemporaryDirectory() as folder:
-            script = self.compile(os.path.join(EXAMPLES, "matched_filter.grc"), folder)
-            text = self.run_script(script)
-        self.assertIn("1448576 items, the chirp begins at 300000 (300000)", text)
-
-    def test_zeromq(self):
-        """One process splits the band, another takes a channel from it."""
-        with tempfile.TemporaryDirectory() as folder:
-            host, worker = (self.compile(os.path.join(EXAMPLES, name + ".grc"), folder)
-                            for name in ("zeromq_channels", "zeromq_worker"))
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                address = "tcp://127.0.0.1:%d" % probe.getsockname()[1]
-            # The host never ends by itself: it waits where no worker pulls.
-            pushing = subprocess.Popen([sys.executable, host, "--address", address],
-                                       cwd=folder, stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                       text=True)
-            try:
-                text = self.run_script(worker, "--address", address)
-                pushing.terminate()
-                said = pushing.communicate(timeout=60)[0]
-            finally:
-                pushing.kill()
-        self.assertEqual(pushing.returncode, 0, said)
-        self.assertIn("100000 items, strongest at 10000 Hz", text)
-
-    def test_a_thousand_channels(self):
-        with tempfile.TemporaryDirectory() as folder:
-            script = self.compile(os.path.join(EXAMPLES, "pfb_1024_channels.grc"), folder)
-            text = self.run_script(script, "--items", "600000")
-        self.assertIn("1100 frames of 1024 channels", text)
-        found = re.findall(r"channel +(\d+) at +(\S+) kHz: +(\S+) dB", text)
-        for (channel, frequency, level), expected in zip(
-                found, ((734, -1856, -20), (360, 2304, -30.5), (10, 64, -40))):
-            self.assertEqual((int(channel), float(frequency)), expected[:2])
-            self.assertLessEqual(abs(float(level) - expected[2]), 0.7)
-        self.assertEqual(len(found), 3)
-
-    def test_fir_compare_off_the_air(self):
-        path = os.path.abspath(os.path.join(DATA, "adsb_2Msps_u8iq.bin"))
-        if not os.path.exists(path):
-            self.skipTest("no capture at " + path)
-        self.compare(path, os.path.getsize(path) // 2)
 
 
 if __name__ == "__main__":

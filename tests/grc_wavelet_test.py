@@ -2,11 +2,8 @@
 """The wavelet blocks in GNU Radio Companion: checks, and flowgraphs that run and compile."""
 
 import os
-import re
 import tempfile
-import wave
 
-import numpy as np
 import grc_test
 from cufilter_qa import main
 from grc_test import Graph, Grc
@@ -124,50 +121,6 @@ class Flowgraphs(Grc):
 
     def test_cpp_compiles(self):
         self.compile_cpp(self.graph("wavelets", "cpp"))
-
-
-class Examples(Grc):
-    """C70: flowgraphs of all blocks load and run."""
-
-    def run_example(self, name, *arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(grc_test.EXAMPLES, name + ".grc")
-            return self.run_script(self.compile(path, folder), *arguments)
-
-    def test_vectors(self):
-        text = self.run_example("wavelet_vectors")
-        found = re.findall(r"largest error (?:at the grid's points )?(\S+)", text)
-        self.assertEqual(len(found), 4, text)
-        for error in found:
-            self.assertLessEqual(float(error), 1e-5)
-        self.assertIn("360 spectra of 10 levels", text)
-
-    def check_denoise(self, capture, n):
-        text = self.run_example("wavelet_denoise", "--capture", capture)
-        found = re.findall(r"(\w+): (\d+) samples, (\S+) dB", text)
-        self.assertEqual([f[0] for f in found], ["noisy", "stream", "vectors"], text)
-        self.assertEqual([int(f[1]) for f in found], [n, n // 8 * 8, n // 4096 * 4096])
-        noisy, stream, vectors = (float(f[2]) for f in found)
-        self.assertGreater(min(stream, vectors), noisy + 4)
-
-    def test_denoise(self):
-        """A tone, written here."""
-        n = 100000  # what stock's add block passes on of the tail depends on VOLK
-        x = 0.3 * np.sin(2 * np.pi * 700 / 48000 * np.arange(n))
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "tone.wav")
-            with wave.open(path, "wb") as file:
-                file.setnchannels(1)
-                file.setsampwidth(2)
-                file.setframerate(48000)
-                file.writeframes((x * 32767).astype(np.int16).tobytes())
-            self.check_denoise(path, n)
-
-    def test_denoise_off_the_air(self):
-        path = os.path.abspath(os.path.join(grc_test.DATA, "aausat_4.wav"))
-        if not os.path.exists(path):
-            self.skipTest("no capture at " + path)
-        self.check_denoise(path, 153600)
 
 
 if __name__ == "__main__":
