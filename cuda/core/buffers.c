@@ -129,6 +129,7 @@ enum cufilter_status cufilter_memory_of(int device, const void* p, size_t bytes,
                                         void** device_address)
 {
     struct cudaPointerAttributes attributes;
+    cudaError_t error;
     *device_address = NULL;
     *memory = CUFILTER_MEMORY_HOST;
     pthread_rwlock_rdlock(&lock);
@@ -137,8 +138,9 @@ enum cufilter_status cufilter_memory_of(int device, const void* p, size_t bytes,
     pthread_rwlock_unlock(&lock);
     if (registered) {
         *device_address = mapped_address(device, p);
-    } else if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
-        (void)cudaGetLastError();
+    } else if ((error = cudaPointerGetAttributes(&attributes, p)) != cudaSuccess) {
+        /* Never taken for the host's memory, which would be read there. */
+        return cufilter_cuda_fail(error, __func__, "cudaPointerGetAttributes");
     } else if (attributes.type == cudaMemoryTypeDevice && attributes.device != device) {
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: %p must be memory of the host or of GPU %d, not of GPU "

@@ -29,6 +29,7 @@ struct cufilter_iir {
     const struct iir_backend* backend[2]; /* of sections, of direct forms */
     _Atomic(void*) self[2];               /* made when first needed */
     struct form live;
+    bool reset_due; /* the live form's state is another form's */
 
     pthread_mutex_t lock; /* guards what follows: setters leave it for process() */
     bool waiting;
@@ -357,14 +358,17 @@ static enum cufilter_status adopt(cufilter_iir* iir)
     pthread_mutex_unlock(&iir->lock);
     if (n_threads && iir->backend[0]->set_threads && iir->self[0])
         iir->backend[0]->set_threads(iir->self[0], n_threads);
-    if (!changed)
-        return CUFILTER_OK;
-    const enum cufilter_status status =
-        iir->backend[old.direct]->synchronize(iir->self[old.direct]);
-    free_form(iir, &old);
-    CUFILTER_TRY(status);
-    return reset ? live_backend(iir)->set_state(live_self(iir), NULL, state_size(iir))
-                 : CUFILTER_OK;
+    if (changed) {
+        iir->reset_due = iir->reset_due || reset;
+        const enum cufilter_status status =
+            iir->backend[old.direct]->synchronize(iir->self[old.direct]);
+        free_form(iir, &old);
+        CUFILTER_TRY(status);
+    }
+    if (iir->reset_due)
+        CUFILTER_TRY(live_backend(iir)->set_state(live_self(iir), NULL, state_size(iir)));
+    iir->reset_due = false;
+    return CUFILTER_OK;
 }
 
 /* A direct form on a handle of a GPU reads and writes as the CPU does. */

@@ -1,0 +1,627 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The host side of the IIR filter's GPU backend under a model of CUDA: plain functions
+// take the place of the kernels, with their rules checked.
+#include "gpu_host.h"
+#include "runner.h"
+
+#include "../cuda/core/gpu_stream.h"
+#include "../cuda/iir/iir_gpu.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+using gpu_host::block;
+using gpu_host::memory;
+using model_cuda::draw;
+using model_cuda::reach;
+using runner::require;
+using runner::say;
+
+// ---------------------------------------------------------------- in the kernels' place
+
+namespace {
+
+using doubles = std::vector<double>;
+using floats = std::vector<float>;
+
+// The state is [sections][2][width].
+void filter(const struct iir_sections& s, size_t width, const float* x, size_t n,
+            float* y, double* state)
+{
+    for (size_t i = 0; i < n; ++i)
+        for (size_t c = 0; c < width; ++c) {
+            double v = x[i * width + c];
+            for (size_t k = 0; k < s.n; ++k) {
+                double *z1 = state + 2 * k * width + c, *z2 = z1 + width;
+                const double w = s.s[k].b0 * v + *z1;
+                *z1 = s.s[k].b1 * v - s.s[k].a1 * w + *z2;
+                *z2 = s.s[k].b2 * v - s.s[k].a2 * w;
+                v = w;
+            }
+            y[i * width + c] = (float)v;
+        }
+}
+
+// How the algorithms describe themselves to the rule that chooses one.
+size_t warm_up = 100;
+bool by_turns = false; // the rule's choice changes with a launch's length
+
+struct algorithm {
+    void* table;        // sections, in device memory
+    unsigned char sign; // what a launch leaves in its workspace
+};
+
+template <class A>
+enum cufilter_status make(A** out, const struct iir_sections* sections)
+{
+    static unsigned char signs = 0;
+    void* table;
+    *out = nullptr;
+    CUFILTER_TRY(cufilter_gpu_alloc("model", &table, sizeof *sections, "tables"));
+    model_cuda::poke(table, sections, sizeof *sections);
+    signs = (unsigned char)(signs % 200 + 1);
+    *out = new A{{table, signs}};
+    return CUFILTER_OK;
+}
+
+template <class A>
+void release(A* a)
+{
+    if (a)
+        cudaFree(a->table);
+    delete a;
+}
+
+bool overlap(const float* x, const float* y, size_t n)
+{
+    return x < y + n && y < x + n;
+}
+
+void use_workspace(const algorithm& a, void* workspace, size_t bytes)
+{
+    unsigned char* const w = reach((unsigned char*)workspace, bytes);
+    for (size_t i = 0; i < bytes; ++i) {
+        if (w[i] != 0 && w[i] != a.sign)
+            return model_cuda::fault("a workspace holds what no launch has left");
+        w[i] = a.sign;
+    }
+}
+
+void run(const algorithm& a, const struct iir_launch& l, size_t workspace_bytes,
+         bool in_place)
+{
+    const struct iir_sections& s = *reach((const struct iir_sections*)a.table);
+    const size_t values = l.n * l.width, states = 2 * s.n * l.width;
+    const float* const x = reach(l.x, values);
+    float* const y = reach(l.y, values);
+    double* const to = reach(l.state_out, states);
+    const double* const from = reach(l.state_in, states);
+    if (l.n < 1 || (l.in_place && (x != y || !in_place)) ||
+        (!l.in_place && overlap(x, y, values)))
+        model_cuda::fault("a launch's x and y are not what its rules ask for");
+    if (from < to + states && to < from + states)
+        model_cuda::fault("a launch's states overlap");
+    if (*reach(l.blocks_done) != 0)
+        model_cuda::fault("blocks_done is not 0 before a launch");
+    use_workspace(a, l.workspace, workspace_bytes);
+    doubles z(from, from + states);
+    filter(s, l.width, x, l.n, y, z.data());
+    for (double& v : z)
+        if (!std::isfinite(v)) {
+            ++*reach(l.recoveries);
+            v = 0;
+        }
+    std::copy(z.begin(), z.end(), to);
+    if (l.flag)
+        __atomic_store_n((uint32_t*)reach(l.flag), l.ticket, __ATOMIC_RELEASE);
+}
+
+enum cufilter_status launch(const algorithm& a, const struct iir_launch& l,
+                            size_t workspace_bytes, bool in_place, const char* name)
+{
+    const cudaError_t error =
+        model_cuda::queue(l.stream, name, [=] { run(a, l, workspace_bytes, in_place); });
+    return error == cudaSuccess ? CUFILTER_OK : cufilter_cuda_fail(error, name, "launch");
+}
+
+} // namespace
+
+struct iir_warps : algorithm {
+};
+struct iir_columns : algorithm {
+};
+struct iir_lookback : algorithm {
+};
+
+extern "C" {
+
+enum cufilter_status iir_warps_make(struct iir_warps** out, const struct iir_spec*,
+                                    const struct iir_sections* sections)
+{
+    return make(out, sections);
+}
+
+void iir_warps_free(struct iir_warps* a)
+{
+    release(a);
+}
+
+enum cufilter_status iir_warps_launch(const struct iir_warps* a,
+                                      const struct iir_launch* l)
+{
+    return launch(*a, *l, 0, false, "iir_warps_launch");
+}
+
+size_t iir_warps_warm_up(const struct iir_warps*)
+{
+    return warm_up;
+}
+
+double iir_warps_microseconds(const struct iir_warps*, size_t n)
+{
+    return by_turns && n % 2 ? 1e9 : 0;
+}
+
+int iir_warps_describe(const struct iir_warps*, char* text, size_t size)
+{
+    return std::snprintf(text, size, "model's warps");
+}
+
+enum cufilter_status iir_columns_make(struct iir_columns** out, const struct iir_spec*,
+                                      const struct iir_sections* sections)
+{
+    return make(out, sections);
+}
+
+void iir_columns_free(struct iir_columns* a)
+{
+    release(a);
+}
+
+enum cufilter_status iir_columns_launch(const struct iir_columns* a,
+                                        const struct iir_launch* l)
+{
+    return launch(*a, *l, 0, false, "iir_columns_launch");
+}
+
+size_t iir_columns_warm_up(const struct iir_columns*)
+{
+    return warm_up;
+}
+
+double iir_columns_microseconds(const struct iir_columns*, size_t n)
+{
+    return by_turns && n % 2 ? 1e9 : 0;
+}
+
+int iir_columns_describe(const struct iir_columns*, char* text, size_t size)
+{
+    return std::snprintf(text, size, "model's columns");
+}
+
+enum cufilter_status iir_lookback_make(struct iir_lookback** out, const struct iir_spec*,
+                                       const struct iir_sections* sections,
+                                       enum iir_lookback_form)
+{
+    return make(out, sections);
+}
+
+void iir_lookback_free(struct iir_lookback* a)
+{
+    release(a);
+}
+
+size_t iir_lookback_workspace(const struct iir_lookback*, size_t n)
+{
+    return 256 + n / 8;
+}
+
+enum cufilter_status iir_lookback_launch(const struct iir_lookback* a,
+                                         const struct iir_launch* l)
+{
+    return launch(*a, *l, iir_lookback_workspace(a, l->n), true, "iir_lookback_launch");
+}
+
+int iir_lookback_describe(const struct iir_lookback*, char* text, size_t size)
+{
+    return std::snprintf(text, size, "model's lookback");
+}
+
+// Nothing here runs on the CPU.
+const struct iir_backend iir_backend_cpu = {};
+const struct iir_backend iir_backend_direct = {};
+enum cufilter_status iir_direct_make_plan(void**, const struct iir_spec*,
+                                          const struct iir_taps*)
+{
+    return cufilter_fail(CUFILTER_ERR_INTERNAL, "no direct form here");
+}
+
+} // extern "C"
+
+// ---------------------------------------------------------------- tests
+
+namespace {
+
+float noise()
+{
+    return (float)draw(1 << 20) / (1 << 19) - 1;
+}
+
+doubles draw_sections(size_t n)
+{
+    doubles sos;
+    for (size_t i = 0; i < n; ++i) {
+        const double r = 0.5 + 0.4 * (double)draw(100) / 100, t = (double)draw(300) / 100;
+        sos.insert(sos.end(), {0.3, 0.1, 0.2, 1, -2 * r * std::cos(t), r * r});
+    }
+    return sos;
+}
+
+// A filter on the model's GPU, and beside it what it should do.
+class pair
+{
+public:
+    pair(int device, size_t channels, bool complex, size_t n_sections,
+         enum cufilter_iir_algorithm algorithm)
+        : d_device(device), d_width(channels * (complex ? 2 : 1))
+    {
+        cufilter_iir_defaults(&d_config);
+        d_config.device = device;
+        d_config.n_channels = channels;
+        d_config.complex_data = complex;
+        d_config.algorithm = algorithm;
+        d_sos = draw_sections(n_sections);
+        d_config.sos = d_sos.data();
+        d_config.n_sections = n_sections;
+        take(d_sos, true);
+    }
+    ~pair() { cufilter_iir_destroy(d_iir); }
+
+    // Calls that may fail: again after a failure, they must succeed.
+    bool create()
+    {
+        const bool done = must([&] { return cufilter_iir_create(&d_iir, &d_config); });
+        take_costs();
+        return done;
+    }
+    void process(size_t n, memory from, memory to, bool in_place);
+    void set_sections(size_t n_sections, bool reset);
+    void reset();
+    void get_state();
+    void set_state();
+    void synchronize();
+    void check();
+
+    bool forgiving = false; // a failure may cost the state, but no more
+    size_t width() const { return d_width; }
+    size_t n_sections() const { return d_expected.n; }
+
+private:
+    struct queued {
+        block *in, *out;
+        floats expected;
+    };
+    bool must(const std::function<enum cufilter_status()>& call);
+    bool take_costs();
+    void take(const doubles& sos, bool reset);
+    void expect(const block& out, const floats& expected) const;
+
+    struct cufilter_iir_config d_config;
+    cufilter_iir* d_iir = nullptr;
+    int d_device;
+    size_t d_width;
+    doubles d_sos;
+    struct iir_sections d_expected;
+    doubles d_state;
+    gpu_host::blocks d_blocks;
+    std::vector<queued> d_queued;
+    bool d_costs_state = false; // a failure
+};
+
+// False where the device is gone, and with it what the call would have done.
+bool pair::must(const std::function<enum cufilter_status()>& call)
+{
+    const bool failed_before = model_cuda::has_failed(), lost = model_cuda::is_lost();
+    const enum cufilter_status status = call();
+    require(status == CUFILTER_OK || *cufilter_last_error(), "a failure without a text");
+    require(status != CUFILTER_OK || !lost, "success without a device");
+    if (model_cuda::is_lost())
+        return status == CUFILTER_OK;
+    if (model_cuda::has_failed() == failed_before || status == CUFILTER_OK) {
+        runner::expect(status, CUFILTER_OK, "call");
+        return true;
+    }
+    runner::expect(call(), CUFILTER_OK, "the call after one that failed");
+    if (forgiving && d_iir) {
+        runner::expect(cufilter_iir_reset(d_iir), CUFILTER_OK, "reset");
+        d_costs_state = true;
+    }
+    return true;
+}
+
+void pair::take(const doubles& sos, bool reset)
+{
+    runner::expect(
+        iir_sections_make(&d_expected, sos.data(), sos.size() / 6, false, "test"),
+        CUFILTER_OK, "sections");
+    if (reset)
+        d_state.assign(2 * d_expected.n * d_width, 0);
+}
+
+void pair::expect(const block& out, const floats& expected) const
+{
+    floats y(expected.size());
+    out.get(y.data(), y.size() * sizeof(float));
+    size_t i = 0;
+    while (i < y.size() && y[i] == expected[i])
+        ++i;
+    if (i < y.size())
+        CPPUNIT_FAIL(say("output", i, "of", y.size(), "is", y[i], "not", expected[i]));
+}
+
+void pair::process(size_t n, memory from, memory to, bool in_place)
+{
+    const size_t values = n * d_width, bytes = values * sizeof(float);
+    floats x(values), expected(values);
+    for (float& v : x)
+        v = noise();
+    block& in = d_blocks.make(from, d_device, bytes, draw(4) * sizeof(float));
+    block& out = in_place ? in : d_blocks.make(to, d_device, bytes, draw(4) * 4);
+    const bool done = must([&] {
+        in.set(x.data(), bytes);
+        return cufilter_iir_process(d_iir, n ? in.p() : nullptr, n,
+                                    n ? out.p() : nullptr);
+    });
+    filter(d_expected, d_width, x.data(), n, expected.data(), d_state.data());
+    const bool queue = in.kind() == memory::device && out.kind() == memory::device;
+    if (take_costs())
+        expected.clear(); // not known any more
+    if (done && queue)
+        return d_queued.push_back({&in, &out, expected});
+    if (done)
+        expect(out, expected);
+    in.retire();
+    if (!in_place)
+        out.retire();
+}
+
+void pair::set_sections(size_t n_sections, bool reset)
+{
+    const doubles sos = draw_sections(n_sections);
+    if (!must([&] {
+            return cufilter_iir_set_sos(d_iir, sos.data(), n_sections,
+                                        reset ? CUFILTER_IIR_RESET : CUFILTER_IIR_KEEP);
+        }))
+        return;
+    take(sos, reset);
+    take_costs();
+}
+
+void pair::reset()
+{
+    if (must([&] { return cufilter_iir_reset(d_iir); }))
+        d_state.assign(d_state.size(), 0);
+    take_costs();
+}
+
+void pair::get_state()
+{
+    doubles z(d_state.size());
+    if (must([&] { return cufilter_iir_get_state(d_iir, z.data(), z.size()); }) &&
+        !take_costs())
+        require(z == d_state, "the state is not what it should be");
+}
+
+void pair::set_state()
+{
+    doubles z(d_state.size());
+    for (double& v : z)
+        v = noise();
+    if (must([&] { return cufilter_iir_set_state(d_iir, z.data(), z.size()); }))
+        d_state = z;
+    take_costs();
+    z.assign(z.size(), 1e300);
+}
+
+// Whether a failure has cost the state; it has been reset then.
+bool pair::take_costs()
+{
+    const bool costs = d_costs_state;
+    if (costs)
+        d_state.assign(d_state.size(), 0);
+    d_costs_state = false;
+    return costs;
+}
+
+void pair::synchronize()
+{
+    const bool done = must([&] { return cufilter_iir_synchronize(d_iir); });
+    take_costs();
+    for (const queued& q : d_queued) {
+        if (done)
+            expect(*q.out, q.expected);
+        q.in->retire();
+        if (q.out != q.in)
+            q.out->retire();
+    }
+    d_queued.clear();
+}
+
+void pair::check()
+{
+    synchronize();
+    require(cufilter_iir_get_recoveries(d_iir) == 0, "recoveries");
+    cufilter_iir_destroy(d_iir);
+    d_iir = nullptr;
+    d_blocks.check();
+}
+
+// "" lets the backend choose.
+void set_transfer(const std::string& text)
+{
+    setenv("CUFILTER_IIR_TRANSFER", text.c_str(), 1);
+}
+
+std::string draw_transfer()
+{
+    const size_t bytes[] = {4, 52, 300, 4096, 20000};
+    switch (draw(4)) {
+    case 0:
+        return "zero-copy";
+    case 1:
+        return "";
+    default:
+        return "chunked:" + std::to_string(bytes[draw(5)]);
+    }
+}
+
+// Items of a call: few chunks of those above, and many pieces of the bounce buffers now
+// and then.
+size_t draw_length(size_t width)
+{
+    const size_t longest = 3 * ((size_t)128 << 10) / sizeof(float) / width;
+    switch (draw(12)) {
+    case 0:
+        return 0;
+    case 1:
+        return 1;
+    case 2:
+        return longest + draw(longest);
+    default:
+        return draw(draw(2) ? 50 : 3000);
+    }
+}
+
+void step(pair& p)
+{
+    switch (draw(14)) {
+    case 0:
+        return p.set_sections(1 + draw(4), true);
+    case 1:
+        return p.set_sections(p.n_sections(), false);
+    case 2:
+        return p.reset();
+    case 3:
+        return p.get_state();
+    case 4:
+        return p.set_state();
+    case 5:
+        return p.synchronize();
+    case 6: {
+        const model_cuda::aside mine;
+        cudaSetDevice((int)draw(2));
+        return;
+    }
+    default:
+        const memory from = gpu_host::draw_memory();
+        const memory to = draw(2) ? from : gpu_host::draw_memory();
+        p.process(draw_length(p.width()), from, to, from == to && draw(3) == 0);
+    }
+}
+
+void any_calls(uint64_t)
+{
+    const enum cufilter_iir_algorithm algorithms[] = {
+        CUFILTER_IIR_AUTO, CUFILTER_IIR_WARPS, CUFILTER_IIR_PH};
+    warm_up = draw(2) ? 100 : 5000;
+    by_turns = draw(2);
+    set_transfer(draw_transfer());
+    pair p((int)draw(2), 1 + draw(3), draw(2), 1 + draw(4), algorithms[draw(3)]);
+    p.create();
+    for (size_t k = 4 + draw(16); k > 0; --k)
+        step(p);
+    p.check();
+}
+
+// Calls long enough that the backend takes chunks by itself.
+void long_calls(uint64_t)
+{
+    set_transfer("");
+    warm_up = 100;
+    pair p((int)draw(2), 1, false, 1, CUFILTER_IIR_AUTO);
+    p.create();
+    const size_t chunked = ((size_t)3 << 19) / sizeof(float);
+    for (size_t k = 0; k < 2; ++k) {
+        const memory from = draw(2) ? memory::registered : memory::pinned;
+        const memory to = draw(3) ? from : memory::device;
+        p.process(chunked + draw(chunked), from, to, from == to && draw(2));
+    }
+    p.check();
+}
+
+// A little of everything, for failures in each place.
+void some_calls(memory from, memory to, bool forgiving)
+{
+    warm_up = 5000;
+    by_turns = true;
+    pair p((int)draw(2), 1, false, 2, CUFILTER_IIR_AUTO);
+    p.forgiving = forgiving;
+    if (!p.create())
+        return;
+    p.process(70, from, to, false);
+    p.set_sections(3, true);
+    p.process(91, from, to, false);
+    p.get_state();
+    p.set_state();
+    p.process(120, from, from, true);
+    p.set_sections(3, false);
+    p.process(3, from, to, false);
+    p.reset();
+    p.process(200, from, to, false);
+    p.check();
+}
+
+using body = std::function<void(memory from, memory to)>;
+
+void all_memories(const body& run)
+{
+    for (const char* transfer : {"zero-copy", "chunked:52"})
+        for (size_t from = 0; from < gpu_host::n_memories; ++from)
+            for (size_t to = 0; to < gpu_host::n_memories; ++to) {
+                set_transfer(transfer);
+                run((memory)from, (memory)to);
+            }
+}
+
+class gpu_host_iir : public CppUnit::TestFixture
+{
+    CPPUNIT_TEST_SUITE(gpu_host_iir);
+    CPPUNIT_TEST(calls_of_all_kinds);
+    CPPUNIT_TEST(calls_in_chunks);
+    CPPUNIT_TEST(memory_runs_out);
+    CPPUNIT_TEST(calls_fail);
+    CPPUNIT_TEST(the_device_is_lost);
+    CPPUNIT_TEST_SUITE_END();
+
+public:
+    void calls_of_all_kinds() { gpu_host::for_seeds(1, 300, any_calls); }
+    void calls_in_chunks() { gpu_host::for_seeds(1, 8, long_calls); }
+    void memory_runs_out()
+    {
+        all_memories([](memory from, memory to) {
+            gpu_host::for_failures(1, true, [=] { some_calls(from, to, false); });
+        });
+    }
+    void calls_fail()
+    {
+        all_memories([](memory from, memory to) {
+            gpu_host::for_failures(2, false, [=] { some_calls(from, to, true); });
+        });
+    }
+    void the_device_is_lost()
+    {
+        all_memories([](memory from, memory to) {
+            gpu_host::for_losses(3, [=] { some_calls(from, to, true); });
+        });
+    }
+};
+
+CPPUNIT_TEST_SUITE_REGISTRATION(gpu_host_iir);
+
+} // namespace
