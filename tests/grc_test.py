@@ -84,6 +84,18 @@ class Graph:
         """The first ports of each two neighbours."""
         self.connections += [[a, "0", b, "0"] for a, b in zip(names, names[1:])]
 
+    def add_change(self, code, counts):
+        """Once it runs, runs the code; stops when the blocks have written their counts of
+        items, or after a minute, when what they print tells what is missing."""
+        self.add("snippet", "change", section="main_after_start", priority="0",
+                 code="import time\n" + code + "\n"
+                      "deadline = time.monotonic() + 60\n"
+                      "while time.monotonic() < deadline and any(\n"
+                      "        getattr(self, name).nitems_written(0) < n\n"
+                      "        for name, n in %r.items()):\n"
+                      "    time.sleep(0.01)\n"
+                      "self.stop()" % counts)
+
     def save(self, folder):
         path = os.path.join(folder, self.name + ".grc")
         with open(path, "w") as file:
@@ -344,21 +356,24 @@ class Flowgraphs(Grc):
                                  "getattr(self.{0}, 'decimation', int)())"
                                  .format(b["name"])
                                  for b in graph.blocks if b["id"] in SAMPLES))
-        graph.add("snippet", "change", section="main_after_start", priority="0",
-                  code="import time\nself.set_gain(3)\nself.set_channels([0, 2])\n"
-                       "time.sleep(1)\nself.stop()")
+        graph.add_change("self.set_gain(3)\nself.set_channels([0, 2])",
+                         Flowgraphs.counts(graph))
+
+    @staticmethod
+    def counts(graph):
+        """Items out of each filter, of 100000."""
+        return {b["name"]: 200000 if b["name"] == "join" else
+                100000 if b["id"] in IIR else 50000
+                for b in graph.blocks if b["id"] in SAMPLES}
 
     def test_every_type_runs(self):
         with tempfile.TemporaryDirectory() as folder:
             graph = self.graph("every_type")
             text = self.run_script(self.compile(graph.save(folder), folder))
-            filters = [(b["name"], b["id"]) for b in graph.blocks
-                       if b["id"] in SAMPLES]
-            self.assertEqual(len(filters), 21)
-            for name, block in filters:
-                expected = ("join 200000 0\n" if name == "join" else
-                            name + " 100000 0\n" if block in IIR else name + " 50000 2\n")
-                self.assertIn(expected, text)
+            counts = self.counts(graph)
+            self.assertEqual(len(counts), 21)
+            for name, n in counts.items():
+                self.assertIn("%s %d %d\n" % (name, n, 2 if n == 50000 else 0), text)
             self.assertTrue(os.path.getsize(os.path.join(folder, "response.png")))
 
     def test_cpp_of_every_type_compiles(self):

@@ -86,9 +86,10 @@ class Flowgraphs(Grc):
             add("snippet", "report", section="main_after_stop", priority="0",
                 code="\n".join("print('{0}', self.do_{0}.nitems_written(0))".format(b)
                                for b in [*WAVELETS, *STREAMS]))
-            add("snippet", "change", section="main_after_start", priority="0",
-                code="import time\nself.set_limit(3)\ntime.sleep(1)\nself.stop()\n"
-                     "print('limit', self.do_wavelet_denoise_ff.threshold())")
+            graph.add_change("self.set_limit(3)\n"
+                             "print('limit', self.do_wavelet_denoise_ff.threshold())",
+                             {"do_" + name: n for name, n in
+                              [*((name, 1000) for name in WAVELETS), *STREAMS.items()]})
         return graph
 
     @staticmethod
