@@ -631,6 +631,13 @@ public:
         fails(d1.get(), x.data(), 0, c.data(), 25, {"coef_pitch", "26", "not 25"});
         fails(d2.get(), x.data(), 0, c.data(), 500, {"coef_pitch", "image", "not 500"});
         fails(d1.get(), x.data(), 0, x.data() + 59, 0, {"overlap", "236"});
+        const handle flat = make(config_of<float>("db4", 2, 1, 3, 20, 0));
+        const auto kind = static_cast<enum cufilter_dwt_threshold_kind>(3);
+        for (const cufilter_dwt* d : {d1.get(), flat.get()}) {
+            runner::expect(cufilter_dwt_shrink(d, kind, 1, c.data(), 0),
+                           CUFILTER_ERR_INVALID, "kind");
+            runner::expect_text({"kind must be", "not 3"});
+        }
     }
 };
 

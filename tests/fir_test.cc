@@ -1027,6 +1027,10 @@ public:
         expect_refused([](config& c) { c.n_threads = 0; }, {"threads", "0"});
         expect_refused([](config& c) { c.fft_size = 100; }, {"fft_size", "100"});
         expect_refused([](config& c) { c.fft_size = 64; }, {"fft_size", "64"});
+        expect_refused([](config& c) { c.fft_size = size_t(1) << 25; },
+                       {"fft_size", "16777216", "33554432"});
+        expect_refused([](config& c) { c.fft_size = size_t(1) << 63; },
+                       {"fft_size", "9223372036854775808"});
         expect_refused([](config& c) { c.type = static_cast<cufilter_fir_type>(6); },
                        {"type", "6"});
         expect_refused([](config& c) { c.method = static_cast<cufilter_fir_method>(9); },

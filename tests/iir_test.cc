@@ -1402,6 +1402,13 @@ public:
         c.sos = nullptr;
         c.b = sos;
         fails(CUFILTER_ERR_INVALID, {"b must have 1 .. 65536", "not 0"});
+        const double taps[] = {1, 2, 3, 4}, tiny = 1e-320;
+        c.sos = nullptr;
+        c.b = taps;
+        c.n_b = 4;
+        c.a = &tiny;
+        c.n_a = 1;
+        fails(CUFILTER_ERR_INVALID, {"divided by a[0]", "b[0] is inf"});
         c.algorithm = static_cast<enum cufilter_iir_algorithm>(17);
         fails(CUFILTER_ERR_INVALID, {"algorithm", "not 17"});
         c.algorithm = CUFILTER_IIR_DIRECT;

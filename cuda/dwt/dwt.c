@@ -386,15 +386,22 @@ static double gain(enum cufilter_dwt_threshold_kind kind, double t, double size)
     return kind == CUFILTER_DWT_SOFT ? 1 - t / size : 1 - t / size * (t / size);
 }
 
-static enum cufilter_status check_threshold(enum cufilter_dwt_threshold_kind kind,
-                                            double value, enum cufilter_dwt_type type,
-                                            const void* in, const void* out, size_t n,
-                                            const char* where)
+static enum cufilter_status check_kind(enum cufilter_dwt_threshold_kind kind,
+                                       const char* where)
 {
     if ((int)kind < CUFILTER_DWT_SOFT || (int)kind > CUFILTER_DWT_GARROTE)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: kind must be SOFT, HARD or GARROTE, not %d", where,
                              (int)kind);
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status check_threshold(enum cufilter_dwt_threshold_kind kind,
+                                            double value, enum cufilter_dwt_type type,
+                                            const void* in, const void* out, size_t n,
+                                            const char* where)
+{
+    CUFILTER_TRY(check_kind(kind, where));
     if (!(value >= 0) || !isfinite(value))
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: value must be at least 0 and finite, not %g", where,
@@ -441,6 +448,7 @@ enum cufilter_status cufilter_dwt_shrink(const cufilter_dwt* dwt,
                              "%s: coef_pitch must be 0, or of signals at least the %zu "
                              "coefficients, not %zu",
                              where, dwt->spec.n_coefs, coef_pitch);
+    CUFILTER_TRY(check_kind(kind, where));
     if (value != CUFILTER_DWT_UNIVERSAL && (!(value >= 0) || !isfinite(value)))
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: value must be UNIVERSAL (-1), or at least 0 and "

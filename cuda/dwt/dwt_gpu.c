@@ -297,11 +297,6 @@ static enum cufilter_status gpu_shrink(void* self, enum cufilter_dwt_threshold_k
         s->device, coefs, ((rows - 1) * pitch + s->n_coefs) * item, &memory, &device));
     if (memory != CUFILTER_MEMORY_DEVICE)
         return dwt_shrink(s, kind, value, coefs, coef_pitch);
-    if ((int)kind < CUFILTER_DWT_SOFT || (int)kind > CUFILTER_DWT_GARROTE)
-        return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "cufilter_dwt_shrink: kind must be SOFT, HARD or GARROTE, "
-                             "not %d",
-                             (int)kind);
     if (s->levels == 0)
         return CUFILTER_OK;
     CUFILTER_TRY(cufilter_gpu_grow_device("dwt_gpu", &g->thresholds,

@@ -203,10 +203,11 @@ static enum cufilter_status check_config(const struct cufilter_fir_config* confi
                              "%s: decimation must be 1 .. %zu, not %zu", where,
                              CUFILTER_FIR_MAX_DECIMATION, config->decimation);
     CUFILTER_TRY(check_threads(config->n_threads, where));
-    if (fft_size & (fft_size - 1))
+    if ((fft_size & (fft_size - 1)) || fft_size > CUFILTER_FIR_MAX_FFT_SIZE)
         return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: fft_size must be a power of two or 0, not %zu", where,
-                             fft_size);
+                             "%s: fft_size must be 0 or a power of two of at most %zu, "
+                             "not %zu",
+                             where, CUFILTER_FIR_MAX_FFT_SIZE, fft_size);
     if (config->taps && config->response)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: either taps or a response must be given, not both",

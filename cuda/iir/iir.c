@@ -172,8 +172,32 @@ static void divide(const double* c, size_t n, const double* by, size_t parts, do
     }
 }
 
+/* b and a divided by a[0], in memory to be freed. */
+static enum cufilter_status normalize(struct iir_taps* taps, size_t parts, double** copy,
+                                      const char* where)
+{
+    const size_t n_b = taps->n_b, n = n_b + taps->n_a;
+    double* const c = *copy = malloc(parts * n * sizeof *c);
+    if (!c)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", where);
+    divide(taps->b, n_b, taps->a, parts, c);
+    divide(taps->a, taps->n_a, taps->a, parts, c + parts * n_b);
+    taps->b = c;
+    taps->a = c + parts * n_b;
+    for (size_t i = 0; i < parts * n; ++i) {
+        const size_t k = i / parts;
+        if (!isfinite(c[i]))
+            return cufilter_fail(CUFILTER_ERR_INVALID,
+                                 "%s: coefficients divided by a[0] must be finite, but "
+                                 "%c[%zu] is %g",
+                                 where, k < n_b ? 'b' : 'a', k < n_b ? k : k - n_b, c[i]);
+    }
+    return CUFILTER_OK;
+}
+
 static enum cufilter_status make_direct(cufilter_iir* iir, const struct iir_taps* taps,
-                                        struct form* form, const char* why)
+                                        struct form* form, const char* why,
+                                        const char* where)
 {
     const size_t parts = iir->spec.complex_sections ? 2 : 1;
     struct iir_taps normal = *taps;
@@ -184,20 +208,14 @@ static enum cufilter_status make_direct(cufilter_iir* iir, const struct iir_taps
                  "IIR filter: %s, so (b, a) of %zu and %zu coefficients runs in direct "
                  "form on the CPU",
                  why, taps->n_b, taps->n_a);
-    if (taps->a[0] != 1 || (parts == 2 && taps->a[1] != 0)) {
-        const size_t n = taps->n_b + taps->n_a;
-        copy = malloc(parts * n * sizeof *copy);
-        if (!copy)
-            return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
-        divide(taps->b, taps->n_b, taps->a, parts, copy);
-        divide(taps->a, taps->n_a, taps->a, parts, copy + parts * taps->n_b);
-        normal.b = copy;
-        normal.a = copy + parts * taps->n_b;
-    }
+    enum cufilter_status status = CUFILTER_OK;
+    if (taps->a[0] != 1 || (parts == 2 && taps->a[1] != 0))
+        status = normalize(&normal, parts, &copy, where);
     form->direct = true;
     form->rows = taps->n_b + taps->n_a - 2;
     form->sections.n = 0;
-    enum cufilter_status status = need_backend(iir, true);
+    if (status == CUFILTER_OK)
+        status = need_backend(iir, true);
     if (status == CUFILTER_OK)
         status = iir_direct_make_plan(&form->plan, &iir->spec, &normal);
     free(copy);
@@ -219,15 +237,16 @@ static enum cufilter_status make_transfer(cufilter_iir* iir, const struct iir_ta
         return cufilter_fail(CUFILTER_ERR_INVALID, "%s: a[0] must not be 0, but is %g",
                              where, taps->a[0]);
     if (iir->spec.algorithm == CUFILTER_IIR_DIRECT)
-        return make_direct(iir, taps, form, "it was asked for");
+        return make_direct(iir, taps, form, "it was asked for", where);
     if (taps->n_a == 1 && taps->n_b > 3)
-        return make_direct(iir, taps, form, "there is no feedback");
+        return make_direct(iir, taps, form, "there is no feedback", where);
     if (taps->n_a > most || taps->n_b > most)
-        return make_direct(iir, taps, form, "its order is above 64");
+        return make_direct(iir, taps, form, "its order is above 64", where);
     CUFILTER_TRY((parts == 2 ? cufilter_iir_factor_complex : cufilter_iir_factor)(
         taps->b, taps->n_b, taps->a, taps->n_a, sos, &n_sections, &flags));
     if (flags & CUFILTER_IIR_INEXACT)
-        return make_direct(iir, taps, form, "splitting it into sections would change it");
+        return make_direct(iir, taps, form, "splitting it into sections would change it",
+                           where);
     return make_sections(iir, sos, n_sections, like, form, where);
 }
 

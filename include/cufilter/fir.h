@@ -30,6 +30,7 @@ CUFILTER_EXTERN_C_BEGIN
 
 #define CUFILTER_FIR_MAX_TAPS ((size_t)1 << 20)
 #define CUFILTER_FIR_MAX_DECIMATION ((size_t)1 << 24)
+#define CUFILTER_FIR_MAX_FFT_SIZE ((size_t)1 << 24)
 
 /* Input, output and taps as in GNU Radio's suffixes: c complex float (re, im), f float,
  * s int16_t. */
@@ -70,7 +71,7 @@ struct cufilter_fir_config {
     const void* initial_state;
 
     enum cufilter_fir_method method; /* default CUFILTER_FIR_AUTO */
-    size_t fft_size;  /* a power of two of at least 2M; 0 (default): chosen */
+    size_t fft_size;  /* a power of two, 2M .. MAX_FFT_SIZE; 0 (default): chosen */
     int n_threads;    /* CPU threads of the FFT; default 1 */
     int round_output; /* FSF: nearest instead of truncation; default 0 */
 };
