@@ -12,16 +12,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 using gpu_host::block;
 using gpu_host::memory;
+using gpu_host::noise;
 using model_cuda::draw;
 using model_cuda::reach;
 using runner::require;
-using runner::say;
 
 // ---------------------------------------------------------------- in the kernels' place
 
@@ -248,11 +247,6 @@ enum cufilter_status iir_direct_make_plan(void**, const struct iir_spec*,
 
 namespace {
 
-float noise()
-{
-    return (float)draw(1 << 20) / (1 << 19) - 1;
-}
-
 doubles draw_sections(size_t n)
 {
     doubles sos;
@@ -264,12 +258,12 @@ doubles draw_sections(size_t n)
 }
 
 // A filter on the model's GPU, and beside it what it should do.
-class pair
+class iir_subject : public gpu_host::subject
 {
 public:
-    pair(int device, size_t channels, bool complex, size_t n_sections,
-         enum cufilter_iir_algorithm algorithm)
-        : d_device(device), d_width(channels * (complex ? 2 : 1))
+    iir_subject(int device, size_t channels, bool complex, size_t n_sections,
+                enum cufilter_iir_algorithm algorithm)
+        : subject(device), d_width(channels * (complex ? 2 : 1))
     {
         cufilter_iir_defaults(&d_config);
         d_config.device = device;
@@ -281,7 +275,7 @@ public:
         d_config.n_sections = n_sections;
         take(d_sos, true);
     }
-    ~pair() { cufilter_iir_destroy(d_iir); }
+    ~iir_subject() override { cufilter_iir_destroy(d_iir); }
 
     // Calls that may fail: again after a failure, they must succeed.
     bool create()
@@ -298,54 +292,26 @@ public:
     void synchronize();
     void check();
 
-    bool forgiving = false; // a failure may cost the state, but no more
     size_t width() const { return d_width; }
     size_t n_sections() const { return d_expected.n; }
 
 private:
-    struct queued {
-        block *in, *out;
-        floats expected;
-    };
-    bool must(const std::function<enum cufilter_status()>& call);
-    bool take_costs();
+    enum cufilter_status reset_handle() override
+    {
+        return d_iir ? cufilter_iir_reset(d_iir) : CUFILTER_OK;
+    }
+    void reset_expected() override { d_state.assign(d_state.size(), 0); }
     void take(const doubles& sos, bool reset);
-    void expect(const block& out, const floats& expected) const;
 
     struct cufilter_iir_config d_config;
     cufilter_iir* d_iir = nullptr;
-    int d_device;
     size_t d_width;
     doubles d_sos;
     struct iir_sections d_expected;
     doubles d_state;
-    gpu_host::blocks d_blocks;
-    std::vector<queued> d_queued;
-    bool d_costs_state = false; // a failure
 };
 
-// False where the device is gone, and with it what the call would have done.
-bool pair::must(const std::function<enum cufilter_status()>& call)
-{
-    const bool failed_before = model_cuda::has_failed(), lost = model_cuda::is_lost();
-    const enum cufilter_status status = call();
-    require(status == CUFILTER_OK || *cufilter_last_error(), "a failure without a text");
-    require(status != CUFILTER_OK || !lost, "success without a device");
-    if (model_cuda::is_lost())
-        return status == CUFILTER_OK;
-    if (model_cuda::has_failed() == failed_before || status == CUFILTER_OK) {
-        runner::expect(status, CUFILTER_OK, "call");
-        return true;
-    }
-    runner::expect(call(), CUFILTER_OK, "the call after one that failed");
-    if (forgiving && d_iir) {
-        runner::expect(cufilter_iir_reset(d_iir), CUFILTER_OK, "reset");
-        d_costs_state = true;
-    }
-    return true;
-}
-
-void pair::take(const doubles& sos, bool reset)
+void iir_subject::take(const doubles& sos, bool reset)
 {
     runner::expect(
         iir_sections_make(&d_expected, sos.data(), sos.size() / 6, false, "test"),
@@ -354,44 +320,30 @@ void pair::take(const doubles& sos, bool reset)
         d_state.assign(2 * d_expected.n * d_width, 0);
 }
 
-void pair::expect(const block& out, const floats& expected) const
-{
-    floats y(expected.size());
-    out.get(y.data(), y.size() * sizeof(float));
-    size_t i = 0;
-    while (i < y.size() && y[i] == expected[i])
-        ++i;
-    if (i < y.size())
-        CPPUNIT_FAIL(say("output", i, "of", y.size(), "is", y[i], "not", expected[i]));
-}
-
-void pair::process(size_t n, memory from, memory to, bool in_place)
+void iir_subject::process(size_t n, memory from, memory to, bool in_place)
 {
     const size_t values = n * d_width, bytes = values * sizeof(float);
     floats x(values), expected(values);
     for (float& v : x)
         v = noise();
-    block& in = d_blocks.make(from, d_device, bytes, draw(4) * sizeof(float));
-    block& out = in_place ? in : d_blocks.make(to, d_device, bytes, draw(4) * 4);
+    block& in = make(from, bytes, draw(4) * sizeof(float));
+    block& out = in_place ? in : make(to, bytes, draw(4) * 4);
     const bool done = must([&] {
         in.set(x.data(), bytes);
         return cufilter_iir_process(d_iir, n ? in.p() : nullptr, n,
                                     n ? out.p() : nullptr);
     });
     filter(d_expected, d_width, x.data(), n, expected.data(), d_state.data());
-    const bool queue = in.kind() == memory::device && out.kind() == memory::device;
+    std::vector<part> parts = {{&out, 0, gpu_host::bytes_of(expected)}};
     if (take_costs())
-        expected.clear(); // not known any more
-    if (done && queue)
-        return d_queued.push_back({&in, &out, expected});
-    if (done)
-        expect(out, expected);
-    in.retire();
-    if (!in_place)
-        out.retire();
+        parts.clear(); // not known any more
+    if (in_place)
+        end_call({&in}, parts, done);
+    else
+        end_call({&in, &out}, parts, done);
 }
 
-void pair::set_sections(size_t n_sections, bool reset)
+void iir_subject::set_sections(size_t n_sections, bool reset)
 {
     const doubles sos = draw_sections(n_sections);
     if (!must([&] {
@@ -403,14 +355,14 @@ void pair::set_sections(size_t n_sections, bool reset)
     take_costs();
 }
 
-void pair::reset()
+void iir_subject::reset()
 {
     if (must([&] { return cufilter_iir_reset(d_iir); }))
         d_state.assign(d_state.size(), 0);
     take_costs();
 }
 
-void pair::get_state()
+void iir_subject::get_state()
 {
     doubles z(d_state.size());
     if (must([&] { return cufilter_iir_get_state(d_iir, z.data(), z.size()); }) &&
@@ -418,7 +370,7 @@ void pair::get_state()
         require(z == d_state, "the state is not what it should be");
 }
 
-void pair::set_state()
+void iir_subject::set_state()
 {
     doubles z(d_state.size());
     for (double& v : z)
@@ -429,37 +381,20 @@ void pair::set_state()
     z.assign(z.size(), 1e300);
 }
 
-// Whether a failure has cost the state; it has been reset then.
-bool pair::take_costs()
-{
-    const bool costs = d_costs_state;
-    if (costs)
-        d_state.assign(d_state.size(), 0);
-    d_costs_state = false;
-    return costs;
-}
-
-void pair::synchronize()
+void iir_subject::synchronize()
 {
     const bool done = must([&] { return cufilter_iir_synchronize(d_iir); });
     take_costs();
-    for (const queued& q : d_queued) {
-        if (done)
-            expect(*q.out, q.expected);
-        q.in->retire();
-        if (q.out != q.in)
-            q.out->retire();
-    }
-    d_queued.clear();
+    end_queue(done);
 }
 
-void pair::check()
+void iir_subject::check()
 {
     synchronize();
     require(cufilter_iir_get_recoveries(d_iir) == 0, "recoveries");
     cufilter_iir_destroy(d_iir);
     d_iir = nullptr;
-    d_blocks.check();
+    check_blocks();
 }
 
 // "" lets the backend choose.
@@ -498,7 +433,7 @@ size_t draw_length(size_t width)
     }
 }
 
-void step(pair& p)
+void step(iir_subject& p)
 {
     switch (draw(14)) {
     case 0:
@@ -532,7 +467,7 @@ void any_calls(uint64_t)
     warm_up = draw(2) ? 100 : 5000;
     by_turns = draw(2);
     set_transfer(draw_transfer());
-    pair p((int)draw(2), 1 + draw(3), draw(2), 1 + draw(4), algorithms[draw(3)]);
+    iir_subject p((int)draw(2), 1 + draw(3), draw(2), 1 + draw(4), algorithms[draw(3)]);
     p.create();
     for (size_t k = 4 + draw(16); k > 0; --k)
         step(p);
@@ -544,7 +479,7 @@ void long_calls(uint64_t)
 {
     set_transfer("");
     warm_up = 100;
-    pair p((int)draw(2), 1, false, 1, CUFILTER_IIR_AUTO);
+    iir_subject p((int)draw(2), 1, false, 1, CUFILTER_IIR_AUTO);
     p.create();
     const size_t chunked = ((size_t)3 << 19) / sizeof(float);
     for (size_t k = 0; k < 2; ++k) {
@@ -560,7 +495,7 @@ void some_calls(memory from, memory to, bool forgiving)
 {
     warm_up = 5000;
     by_turns = true;
-    pair p((int)draw(2), 1, false, 2, CUFILTER_IIR_AUTO);
+    iir_subject p((int)draw(2), 1, false, 2, CUFILTER_IIR_AUTO);
     p.forgiving = forgiving;
     if (!p.create())
         return;

@@ -358,6 +358,21 @@ void cufilter_fir_destroy(cufilter_fir* fir)
 
 /* ------------------------------------------------------------------ the stream */
 
+/* Leaves a plan that could not be adopted for the next call, unless a setter has left
+ * another. */
+static void give_back(cufilter_fir* fir, void* plan, size_t n_taps)
+{
+    pthread_mutex_lock(&fir->lock);
+    const bool overtaken = fir->next != NULL;
+    if (!overtaken) {
+        fir->next = plan;
+        fir->next_taps = n_taps;
+    }
+    pthread_mutex_unlock(&fir->lock);
+    if (overtaken)
+        fir->backend->free_plan(plan);
+}
+
 /* Takes over the plan that a setter left, if any. */
 static enum cufilter_status adopt_next_plan(cufilter_fir* fir)
 {
@@ -376,7 +391,7 @@ static enum cufilter_status adopt_next_plan(cufilter_fir* fir)
     if (status == CUFILTER_OK)
         status = fir->backend->synchronize(fir->self);
     if (status != CUFILTER_OK) {
-        fir->backend->free_plan(next);
+        give_back(fir, next, n_taps);
         return status;
     }
     fir->history = history > fir->history ? history : fir->history;

@@ -266,7 +266,8 @@ static void gpu_destroy(void* self)
         return;
     /* At exit the runtime may be gone; there is nothing left to free then. */
     if (cudaSetDevice(g->spec.device) == cudaSuccess) {
-        (void)cudaStreamSynchronize(g->stream);
+        if (g->stream)
+            (void)cudaStreamSynchronize(g->stream);
         for (int i = 0; i < SLOTS; ++i) {
             if (g->arrived[i])
                 cudaEventDestroy(g->arrived[i]);
@@ -830,10 +831,11 @@ static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
     CUFILTER_TRY(cufilter_memory_of(g->spec.device, x, n_in * g->spec.in_size,
                                     &c.x_memory, &c.x_device));
     c.y_memory = c.x_memory;
-    c.y_device = c.x_device; /* with no outputs, never written */
-    if (n_out)
+    if (y)
         CUFILTER_TRY(cufilter_memory_of(g->spec.device, y, n_out * g->spec.out_size,
                                         &c.y_memory, &c.y_device));
+    if (!n_out)
+        c.y_device = c.x_device; /* never written */
     if (c.x_memory == CUFILTER_MEMORY_DEVICE && c.y_memory == CUFILTER_MEMORY_DEVICE) {
         c.whole.x = c.x_device;
         c.whole.y = c.y_device;

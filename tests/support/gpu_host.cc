@@ -39,6 +39,11 @@ const char* name_of(memory kind)
     return names[(size_t)kind];
 }
 
+float noise()
+{
+    return (float)model_cuda::draw(1 << 20) / (1 << 19) - 1;
+}
+
 block::block(memory kind, int device, size_t bytes, size_t offset)
     : d_kind(kind), d_device(device), d_bytes(bytes), d_offset(offset)
 {
@@ -128,13 +133,88 @@ std::string block::complaint() const
     return "";
 }
 
-block& blocks::make(memory kind, int device, size_t bytes, size_t offset)
+// ---------------------------------------------------------------- subjects
+
+bool subject::must(const std::function<enum cufilter_status()>& call)
 {
-    d_blocks.push_back(std::make_unique<block>(kind, device, bytes, offset));
+    const bool failed_before = model_cuda::has_failed(), lost = model_cuda::is_lost();
+    const enum cufilter_status status = call();
+    runner::require(status == CUFILTER_OK || *cufilter_last_error(),
+                    "a failure without a text");
+    runner::require(status != CUFILTER_OK || !lost, "success without a device");
+    if (model_cuda::is_lost())
+        return status == CUFILTER_OK;
+    if (model_cuda::has_failed() == failed_before || status == CUFILTER_OK) {
+        runner::expect(status, CUFILTER_OK, "call");
+        return true;
+    }
+    runner::expect(call(), CUFILTER_OK, "the call after one that failed");
+    if (forgiving) {
+        runner::expect(reset_handle(), CUFILTER_OK, "reset");
+        d_costs = true;
+    }
+    return true;
+}
+
+bool subject::take_costs()
+{
+    const bool costs = d_costs;
+    if (costs)
+        reset_expected();
+    d_costs = false;
+    return costs;
+}
+
+block& subject::make(memory kind, size_t bytes, size_t offset)
+{
+    d_blocks.push_back(std::make_unique<block>(kind, d_device, bytes, offset));
     return *d_blocks.back();
 }
 
-void blocks::check()
+namespace {
+
+void compare(const block& out, size_t offset, const std::vector<char>& expected)
+{
+    std::vector<char> got(offset + expected.size());
+    out.get(got.data(), got.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+        if (got[offset + i] != expected[i])
+            CPPUNIT_FAIL(runner::say("byte", i, "of an output's", expected.size(), "in",
+                                     name_of(out.kind()), "memory is wrong"));
+}
+
+} // namespace
+
+void subject::end_call(const std::vector<block*>& touched, std::vector<part> parts,
+                       bool done)
+{
+    bool queue = done;
+    for (const block* b : touched)
+        queue = queue && b->kind() == memory::device;
+    if (queue) {
+        d_queued.push_back({touched, std::move(parts)});
+        return;
+    }
+    for (const part& p : parts)
+        if (done)
+            compare(*p.out, p.offset, p.expected);
+    for (block* b : touched)
+        b->retire();
+}
+
+void subject::end_queue(bool done)
+{
+    for (const queued& q : d_queued) {
+        for (const part& p : q.parts)
+            if (done)
+                compare(*p.out, p.offset, p.expected);
+        for (block* b : q.touched)
+            b->retire();
+    }
+    d_queued.clear();
+}
+
+void subject::check_blocks()
 {
     model_cuda::finish();
     for (const auto& b : d_blocks)

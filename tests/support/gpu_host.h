@@ -22,6 +22,8 @@ enum class memory { pageable, registered, pinned, device };
 constexpr size_t n_memories = 4;
 memory draw_memory();
 const char* name_of(memory kind);
+// A float in [-1, 1).
+float noise();
 
 // Bytes that a call reads or writes.
 class block
@@ -65,17 +67,64 @@ void for_failures(uint64_t seed, bool allocations, const std::function<void()>& 
 // Lets each piece of work break in turn, and with it all calls that follow.
 void for_losses(uint64_t seed, const std::function<void()>& body);
 
-// Blocks that outlive a body's handles.
-class blocks
+// A handle on the model's GPU beside what it should do. Derived classes make the calls.
+class subject
 {
 public:
-    block& make(memory kind, int device, size_t bytes, size_t offset = 0);
-    // Does what is still queued and looks for what should not have been touched.
-    void check();
+    virtual ~subject() = default;
+
+    bool forgiving = false; // a failure may cost the state, but no more
+
+protected:
+    explicit subject(int device) : d_device(device) {}
+
+    // Back to no state after a failure.
+    virtual enum cufilter_status reset_handle() = 0;
+    virtual void reset_expected() = 0;
+
+    // Makes a call that must succeed, again where a call of CUDA has been made to fail.
+    // False where the device is gone, and with it what the call would have done.
+    bool must(const std::function<enum cufilter_status()>& call);
+    // To be asked after must(): whether a failure has cost the state. It has been reset
+    // then, and outputs are not known.
+    bool take_costs();
+
+    block& make(memory kind, size_t bytes, size_t offset = 0);
+
+    // What a call has written, or will have when what it has queued is done.
+    struct part {
+        block* out;
+        size_t offset; // bytes
+        std::vector<char> expected;
+    };
+    // The end of a call on `touched`: with all of it on the device it is queued, else
+    // nothing may touch it any more. Parts are compared if the call is `done`.
+    void end_call(const std::vector<block*>& touched, std::vector<part> parts, bool done);
+    // What is queued is over; compared if it is `done`.
+    void end_queue(bool done);
+    // When handles are gone: does what is still queued and looks for what should not have
+    // been touched.
+    void check_blocks();
+
+    int d_device;
 
 private:
+    struct queued {
+        std::vector<block*> touched;
+        std::vector<part> parts;
+    };
     std::vector<std::unique_ptr<block>> d_blocks;
+    std::vector<queued> d_queued;
+    bool d_costs = false;
 };
+
+// The bytes of a vector.
+template <class T>
+std::vector<char> bytes_of(const std::vector<T>& v)
+{
+    const char* const p = reinterpret_cast<const char*>(v.data());
+    return std::vector<char>(p, p + v.size() * sizeof(T));
+}
 
 } // namespace gpu_host
 
