@@ -213,5 +213,40 @@ class Docstrings(Manual):
             self.demand("ValueError" in block.__doc__, name)
 
 
+class Headers(Manual):
+    """What Doxygen does not see: parameters that no comment names. A handle may be named
+    once for all, in the comment that opens a header, or a class."""
+
+    def test_c_functions_name_their_parameters(self):
+        for file in sorted((ROOT / "include/cufilter").glob("*.h")):
+            text = file.read_text()
+            opening = re.match(r"/\*.*?\*/\n/\*(.*?)\*/", text, re.S)[1]
+            pattern = r"/\*((?:[^*]|\*(?!/))*)\*/\nCUFILTER_C_API ([^;]*);"
+            found = re.findall(pattern, text)
+            self.demand(len(found) == len(re.findall("^CUFILTER_C_API", text, re.M)),
+                        file.name, "a function without a comment")
+            for comment, function in found:
+                self.check(file.name, function, comment + opening)
+
+    def test_methods_name_their_parameters(self):
+        for file in sorted((ROOT / "include/gnuradio/cufilter").glob("*.h")):
+            about = ""
+            text = file.read_text().replace("{}", "")
+            pattern = r"/\*!((?:[^*]|\*(?!/))*)\*/\s*([^;{]*)[;{]"
+            for comment, declared in re.findall(pattern, text):
+                if re.match(r"template|class|struct", declared):
+                    about = comment
+                elif "(" in declared:
+                    self.check(file.name, declared, comment + about)
+
+    def check(self, file, function, comment):
+        inner = function[function.index("(") + 1:function.rindex(")")]
+        for parameter in re.sub(r"<[^<>]*>|=[^,]*", "", inner).split(","):
+            name = re.findall(r"\w+", parameter)[-1:]
+            named = name in ([], ["void"]) or re.search(rf"\b{name[0]}\b", comment)
+            title = re.findall(r"(\w+)\(", function)[0]
+            self.demand(named, file, title, *name)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -37,6 +37,9 @@
  * before the bad one and other channels are not touched. Values below the normal range
  * count as zero, so that silence costs no more than noise.
  *
+ * `iir` is a handle of create() throughout; a call on NULL is INVALID where it returns a
+ * status.
+ *
  * Thread safety: process(), reset(), the state functions and getters of one handle belong
  * to one thread; set_sos() may come from another and acts at a process() boundary. */
 #ifndef CUFILTER_IIR_H
@@ -49,11 +52,11 @@
 
 CUFILTER_EXTERN_C_BEGIN
 
-#define CUFILTER_IIR_MAX_SECTIONS ((size_t)32)
-#define CUFILTER_IIR_MAX_CHANNELS ((size_t)65536)
-#define CUFILTER_IIR_MAX_TAPS ((size_t)65536) /* of b, of a */
-#define CUFILTER_IIR_MAX_THREADS 256
-#define CUFILTER_IIR_PIECE ((size_t)4096)
+#define CUFILTER_IIR_MAX_SECTIONS ((size_t)32)    /* of a cascade: order 64 */
+#define CUFILTER_IIR_MAX_CHANNELS ((size_t)65536) /* values of an item */
+#define CUFILTER_IIR_MAX_TAPS ((size_t)65536)     /* of b, of a */
+#define CUFILTER_IIR_MAX_THREADS 256              /* of the CPU */
+#define CUFILTER_IIR_PIECE ((size_t)4096)         /* items that a NaN spoils, at most */
 
 /* How a call is computed. All agree within 1e-6 relative rms; one that the device does
  * not have is UNSUPPORTED. PH factorization and cyclic reduction: H. Zhai and B.-P.
@@ -71,12 +74,13 @@ enum cufilter_iir_algorithm {
 
 /* Order of the sections. */
 enum cufilter_iir_order {
-    CUFILTER_IIR_AS_GIVEN,
+    CUFILTER_IIR_AS_GIVEN, /* first to last */
     /* The order and the scaling by powers of two in which the signal between sections
      * swells least; same filter, smaller rounding errors in float. */
     CUFILTER_IIR_BY_ACCURACY
 };
 
+/* What a filter is made from. */
 struct cufilter_iir_config {
     int device;        /* see device.h; default CUFILTER_DEVICE_AUTO */
     int complex_data;  /* values are complex float; default 0: float */
@@ -90,8 +94,10 @@ struct cufilter_iir_config {
     const double* initial_state;
 
     /* In place of sos: scipy's signs, 1 .. MAX_TAPS coefficients each, a[0] not 0. */
-    const double *b, *a;
-    size_t n_b, n_a;
+    const double* b;
+    size_t n_b;      /* of b */
+    const double* a; /* denominator, a[0] y[n] + a[1] y[n-1] + ... */
+    size_t n_a;      /* of a */
 
     enum cufilter_iir_algorithm algorithm; /* default AUTO */
     enum cufilter_iir_order order;         /* default AS_GIVEN */
@@ -104,19 +110,21 @@ enum cufilter_iir_change {
     CUFILTER_IIR_KEEP /* the values of the state stay; needs a state of the same layout */
 };
 
+/* A filter and its state; opaque. */
 typedef struct cufilter_iir cufilter_iir;
 
-/* Fills in the defaults; the sections must still be set. */
+/* Fills *config with the defaults; the sections must still be set. */
 CUFILTER_C_API void cufilter_iir_defaults(struct cufilter_iir_config* config);
 
-/* INVALID for a broken rule, UNSUPPORTED for an algorithm that the device does not have
- * and for a GPU asked to run a direct form; AUTO takes the CPU then and logs it. A pole
- * on or outside the unit circle is legal and logged. Coefficients and state are copied.
+/* Makes *iir from *config. INVALID for a broken rule, UNSUPPORTED for an algorithm that
+ * the device does not have and for a GPU asked to run a direct form; AUTO takes the CPU
+ * then and logs it. A pole on or outside the unit circle is legal and logged.
+ * Coefficients and state are copied.
  */
 CUFILTER_C_API enum cufilter_status
 cufilter_iir_create(cufilter_iir** iir, const struct cufilter_iir_config* config);
 
-/* NULL is legal. */
+/* Frees `iir`; NULL is legal. */
 CUFILTER_C_API void cufilter_iir_destroy(cufilter_iir* iir);
 
 /* Filters in[0 .. n_items-1], items of n_channels values, to out[0 .. n_items-1]. `out`
@@ -127,18 +135,21 @@ cufilter_iir_process(cufilter_iir* iir, const void* in, size_t n_items, void* ou
 /* Waits for queued work; returns its first error. The CPU has none. */
 CUFILTER_C_API enum cufilter_status cufilter_iir_synchronize(cufilter_iir* iir);
 
-/* New sections from the next process() on, of any number with RESET. */
+/* New sections sos[n_sections] from the next process() on, of any number with the
+ * `change` RESET; INVALID with the old ones kept where a rule is broken. */
 CUFILTER_C_API enum cufilter_status cufilter_iir_set_sos(cufilter_iir* iir,
                                                          const double* sos,
                                                          size_t n_sections,
                                                          enum cufilter_iir_change change);
 
-/* The same with (b, a), which may move between sections and direct form with RESET. */
+/* The same with b[n_b] and a[n_a], which may move between sections and direct form with
+ * the `change` RESET. */
 CUFILTER_C_API enum cufilter_status
 cufilter_iir_set_transfer(cufilter_iir* iir, const double* b, size_t n_b, const double* a,
                           size_t n_a, enum cufilter_iir_change change);
 
-/* CPU threads of long calls, from the next process() on; a GPU ignores it. */
+/* n_threads CPU threads of long calls, 1 .. MAX_THREADS, from the next process() on; a
+ * GPU ignores it. */
 CUFILTER_C_API enum cufilter_status cufilter_iir_set_threads(cufilter_iir* iir,
                                                              int n_threads);
 
@@ -149,18 +160,19 @@ CUFILTER_C_API enum cufilter_status cufilter_iir_reset(cufilter_iir* iir);
  * (n_b + n_a - 2) n_channels, twice that for complex data. */
 CUFILTER_C_API size_t cufilter_iir_state_size(cufilter_iir* iir);
 
-/* [n_sections][2][n_channels] values z1, z2, complex (re, im) for complex data: scipy's
- * zf of items along axis 0; sections are those of get_sos(). In direct form
- * [n_b + n_a - 2][n_channels]: the last n_b - 1 inputs, newest first, then the last n_a -
- * 1 outputs. INVALID where n is not state_size(), or for set_state where a value is not
- * finite. */
+/* state[n], n = state_size(): [n_sections][2][n_channels] values z1, z2, complex (re, im)
+ * for complex data: scipy's zf of items along axis 0; sections are those of get_sos(). In
+ * direct form [n_b + n_a - 2][n_channels]: the last n_b - 1 inputs, newest first, then
+ * the last n_a - 1 outputs. INVALID where n is not state_size(). */
 CUFILTER_C_API enum cufilter_status cufilter_iir_get_state(cufilter_iir* iir,
                                                            double* state, size_t n);
+/* Takes such a state[n]; INVALID where a value is not finite, too. */
 CUFILTER_C_API enum cufilter_status cufilter_iir_set_state(cufilter_iir* iir,
                                                            const double* state, size_t n);
 
 /* The sections in use, in their order in the cascade, a0 = 1: sos[MAX_SECTIONS][6], (re,
- * im) for complex coefficients, and their number; 0 where a direct form runs. */
+ * im) for complex coefficients, and their number *n_sections; 0 where a direct form
+ * runs. */
 CUFILTER_C_API enum cufilter_status cufilter_iir_get_sos(cufilter_iir* iir, double* sos,
                                                          size_t* n_sections);
 
@@ -174,21 +186,25 @@ CUFILTER_C_API int cufilter_iir_get_device(const cufilter_iir* iir);
 /* The handle's cudaStream_t; NULL on the CPU. */
 CUFILTER_C_API void* cufilter_iir_get_stream(const cufilter_iir* iir);
 
-/* One line: device, method, sections, data, channels; as snprintf() returns. */
+/* Writes one line to text[size]: device, method, sections, data, channels; returns what
+ * snprintf() would. */
 CUFILTER_C_API int cufilter_iir_describe(cufilter_iir* iir, char* text, size_t size);
 
-/* zi[n_sections][2]: the state that an input of all ones settles to, scipy's sosfilt_zi;
+/* zi[n_sections][2]: the state of sos[n_sections] that an input of all ones settles to,
+ * scipy's sosfilt_zi;
  * times the first value it is the state without a transient. INVALID where a section has
  * a pole at 1, which settles nowhere. */
 CUFILTER_C_API enum cufilter_status
 cufilter_iir_steady_state(const double* sos, size_t n_sections, double* zi);
-/* The same for complex sections [n_sections][6][2] and zi[n_sections][2][2]. */
+/* The same for complex sections sos[n_sections][6][2] and zi[n_sections][2][2]. */
 CUFILTER_C_API enum cufilter_status
 cufilter_iir_steady_state_complex(const double* sos, size_t n_sections, double* zi);
 
-/* What cufilter_iir_factor() has to tell of its result. */
-#define CUFILTER_IIR_UNSTABLE 1u /* a pole is on or outside the unit circle */
-#define CUFILTER_IIR_INEXACT 2u  /* (b, a) has lost what its sections are, see docs */
+/* What cufilter_iir_factor() has to tell of its result: a pole is on or outside the unit
+ * circle. */
+#define CUFILTER_IIR_UNSTABLE 1u
+/* (b, a) has lost what its sections are, see docs/iir.md. */
+#define CUFILTER_IIR_INEXACT 2u
 
 /* Sections of sum b[k] z^-k / sum a[k] z^-k, scipy's signs: sos[MAX_SECTIONS][6] and
  * n_sections are written, flags (NULL is legal) too, and each flag is logged. n_b and n_a
@@ -198,7 +214,8 @@ CUFILTER_C_API enum cufilter_status cufilter_iir_factor(const double* b, size_t 
                                                         const double* a, size_t n_a,
                                                         double* sos, size_t* n_sections,
                                                         unsigned* flags);
-/* The same for complex b, a (re, im) and sos[MAX_SECTIONS][6][2]. */
+/* The same for complex b[n_b] and a[n_a] (re, im) and sos[MAX_SECTIONS][6][2], with
+ * n_sections and flags as there. */
 CUFILTER_C_API enum cufilter_status
 cufilter_iir_factor_complex(const double* b, size_t n_b, const double* a, size_t n_a,
                             double* sos, size_t* n_sections, unsigned* flags);

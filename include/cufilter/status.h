@@ -12,8 +12,9 @@
 
 CUFILTER_EXTERN_C_BEGIN
 
+/* What a call returns: 0, or why it failed. */
 enum cufilter_status {
-    CUFILTER_OK = 0,
+    CUFILTER_OK = 0,                 /* done */
     CUFILTER_ERR_INVALID = -1,       /* an argument breaks a documented rule */
     CUFILTER_ERR_NO_MEMORY = -2,     /* host memory exhausted */
     CUFILTER_ERR_NO_CUDA = -3,       /* built without CUDA, or no usable driver */
@@ -25,20 +26,25 @@ enum cufilter_status {
     CUFILTER_ERR_INTERNAL = -9       /* a fault of this library */
 };
 
-/* A short constant text for a status code. */
+/* A short constant text for `status`, legal or not. */
 CUFILTER_C_API const char* cufilter_strerror(enum cufilter_status status);
 
 /* What went wrong last in the calling thread; "" if nothing did. Valid until the next
  * failing call of the same thread. */
 CUFILTER_C_API const char* cufilter_last_error(void);
 
-enum cufilter_log_level { CUFILTER_LOG_DEBUG, CUFILTER_LOG_INFO, CUFILTER_LOG_WARN };
+/* How much a message matters. */
+enum cufilter_log_level {
+    CUFILTER_LOG_DEBUG, /* how something is done */
+    CUFILTER_LOG_INFO,  /* a choice that was made for the user */
+    CUFILTER_LOG_WARN   /* not what was asked for, or a likely mistake */
+};
 
-/* Receives what a user should know but no status tells: a fallback to the CPU, a refused
- * buffer registration. May be called from any thread. */
+/* Receives what a user should know but no status tells, one line of `text`: a fallback to
+ * the CPU, a refused buffer registration. May be called from any thread. */
 typedef void (*cufilter_log_fn)(enum cufilter_log_level level, const char* text);
 
-/* Installs the process-wide receiver; NULL (the default) discards all messages. */
+/* Installs the process-wide `receiver`; NULL (the default) discards all messages. */
 CUFILTER_C_API void cufilter_set_log(cufilter_log_fn receiver);
 
 CUFILTER_EXTERN_C_END

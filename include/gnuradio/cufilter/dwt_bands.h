@@ -15,27 +15,33 @@ namespace cufilter {
  * \ingroup cufilter
  */
 struct dwt_band {
-    char name; /*!< 'a'; of a signal 'd'; of an image 'h', 'v' or 'd' */
-    int level; /*!< 1: the finest */
-    int offset, rows, cols;
+    char name;  /*!< 'a'; of a signal 'd'; of an image 'h', 'v' or 'd' */
+    int level;  /*!< 1: the finest */
+    int offset; /*!< of its first item */
+    int rows;   /*!< 1 for signals */
+    int cols;   /*!< items of a row */
 };
 
-/*! \brief The bands of dwt_ff and idwt_ff, in their order. */
+/*! \brief The bands of dwt_ff and idwt_ff of these arguments (size, wavelet, mode,
+ * levels), in their order. std::invalid_argument where they break a rule. */
 CUFILTER_API std::vector<dwt_band> dwt_bands(int size, const std::string& wavelet = "db4",
                                              const std::string& mode = "symmetric",
                                              int levels = -1);
 
-/*! \brief The bands of dwt2_ff and idwt2_ff. */
+/*! \brief The bands of dwt2_ff and idwt2_ff of these arguments (rows, cols, wavelet,
+ * mode, levels). */
 CUFILTER_API std::vector<dwt_band> dwt2_bands(int rows, int cols,
                                               const std::string& wavelet = "db4",
                                               const std::string& mode = "symmetric",
                                               int levels = -1);
 
-/*! \brief Items of the coefficient vectors of dwt_ff and idwt_ff. */
+/*! \brief Items of the coefficient vectors of dwt_ff and idwt_ff of these arguments
+ * (size, wavelet, mode, levels). */
 CUFILTER_API int dwt_coef_count(int size, const std::string& wavelet = "db4",
                                 const std::string& mode = "symmetric", int levels = -1);
 
-/*! \brief Items of the coefficient vectors of dwt2_ff and idwt2_ff. */
+/*! \brief Items of the coefficient vectors of dwt2_ff and idwt2_ff of these arguments
+ * (rows, cols, wavelet, mode, levels). */
 CUFILTER_API int dwt2_coef_count(int rows, int cols, const std::string& wavelet = "db4",
                                  const std::string& mode = "symmetric", int levels = -1);
 

@@ -33,7 +33,7 @@ public:
 
     /*!
      * \param wavelet      a name: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17,
-     *                     bior1.1 .. bior6.8, rbio1.1 .. rbio6.8
+     *                     dmey, bior1.1 .. bior6.8, rbio1.1 .. rbio6.8
      * \param levels       L, 1 .. 16
      * \param device       -1 the CPU, 0 and up that GPU, -2 what the environment variable
      *                     CUFILTER_DEVICE says, else the CPU: it is faster here but for
@@ -59,7 +59,9 @@ public:
     virtual int device() const = 0;
 };
 
+/*! \brief Float in and out. */
 typedef dwt_stream<float> dwt_stream_ff;
+/*! \brief Complex in and out. */
 typedef dwt_stream<gr_complex> dwt_stream_cc;
 
 /*!
@@ -81,7 +83,8 @@ class CUFILTER_API idwt_stream : virtual public gr::block
 public:
     typedef std::shared_ptr<idwt_stream<T>> sptr;
 
-    /*! \brief As dwt_stream's. */
+    /*! \brief wavelet, levels, device, batch_items and what is thrown are as of
+     * dwt_stream::make(); both must be given the same wavelet and levels. */
     static sptr make(const std::string& wavelet = "db4", int levels = 3,
                      int device = CUFILTER_DEVICE_AUTO, int batch_items = 0);
 
@@ -95,7 +98,9 @@ public:
     virtual int device() const = 0;
 };
 
+/*! \brief Float in and out. */
 typedef idwt_stream<float> idwt_stream_ff;
+/*! \brief Complex in and out. */
 typedef idwt_stream<gr_complex> idwt_stream_cc;
 
 } // namespace cufilter

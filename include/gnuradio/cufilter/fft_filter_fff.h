@@ -54,10 +54,14 @@ public:
      * follows is the convolution of the whole input with the new taps.
      */
     virtual void set_taps(const std::vector<float>& taps) = 0;
+
+    /*! \brief The taps in use. */
     virtual std::vector<float> taps() const = 0;
 
     /*! \brief Threads of one transform on the CPU; a GPU ignores the number. */
     virtual void set_nthreads(int n) = 0;
+
+    /*! \brief Threads in use. */
     virtual int nthreads() const = 0;
 
     /*! \brief What the filter runs on: -1 the CPU, else the index of the GPU. */

@@ -57,17 +57,25 @@ public:
      * follows is the convolution of the whole input with the new taps.
      */
     virtual void set_taps(const std::vector<TAP_T>& taps) = 0;
+
+    /*! \brief The taps in use. */
     virtual std::vector<TAP_T> taps() const = 0;
 
     /*! \brief What the filter runs on: -1 the CPU, else the index of the GPU. */
     virtual int device() const = 0;
 };
 
+/*! \brief Complex in and out, complex taps. */
 typedef fir_filter_blk<gr_complex, gr_complex, gr_complex> fir_filter_ccc;
+/*! \brief Complex in and out, real taps. */
 typedef fir_filter_blk<gr_complex, gr_complex, float> fir_filter_ccf;
+/*! \brief Float in, complex out, complex taps. */
 typedef fir_filter_blk<float, gr_complex, gr_complex> fir_filter_fcc;
+/*! \brief Float in and out, real taps. */
 typedef fir_filter_blk<float, float, float> fir_filter_fff;
+/*! \brief Float in, int16 out, real taps. */
 typedef fir_filter_blk<float, std::int16_t, float> fir_filter_fsf;
+/*! \brief Int16 in, complex out, complex taps. */
 typedef fir_filter_blk<std::int16_t, gr_complex, gr_complex> fir_filter_scc;
 
 } // namespace cufilter

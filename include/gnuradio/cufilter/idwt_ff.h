@@ -26,7 +26,7 @@ public:
     /*!
      * \param size         samples of a vector of the output
      * \param wavelet      a name: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17,
-     *                     bior1.1 .. bior6.8, rbio1.1 .. rbio6.8
+     *                     dmey, bior1.1 .. bior6.8, rbio1.1 .. rbio6.8
      * \param mode         what lies outside: zero, constant, symmetric, periodic, smooth,
      *                     periodization, reflect, antisymmetric or antireflect
      * \param levels       0 .. 64; -1: as many as PyWavelets' dwt_max_level() gives

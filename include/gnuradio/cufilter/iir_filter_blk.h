@@ -65,7 +65,11 @@ public:
      * starts anew with them, as the stock block does. */
     virtual void set_taps(const std::vector<TAP>& fftaps,
                           const std::vector<TAP>& fbtaps) = 0;
+
+    /*! \brief The feed-forward taps in use. */
     virtual std::vector<TAP> fftaps() const = 0;
+
+    /*! \brief The feedback taps in use, as they were given. */
     virtual std::vector<TAP> fbtaps() const = 0;
 
     /*! \brief The filter starts anew with the next call of work(), from any thread. */
@@ -79,10 +83,15 @@ public:
     virtual int device() const = 0;
 };
 
+/*! \brief Float in and out, double taps. */
 typedef iir_filter_blk<float, double> iir_filter_ffd;
+/*! \brief Complex in and out, float taps. */
 typedef iir_filter_blk<gr_complex, float> iir_filter_ccf;
+/*! \brief Complex in and out, double taps. */
 typedef iir_filter_blk<gr_complex, double> iir_filter_ccd;
+/*! \brief Complex in and out, complex double taps. */
 typedef iir_filter_blk<gr_complex, gr_complexd> iir_filter_ccz;
+/*! \brief Complex in and out, complex float taps. */
 typedef iir_filter_blk<gr_complex, gr_complex> iir_filter_ccc;
 
 } // namespace cufilter

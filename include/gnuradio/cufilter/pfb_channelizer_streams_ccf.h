@@ -77,6 +77,8 @@ public:
      * nothing. std::invalid_argument otherwise, and the old map stays.
      */
     virtual void set_channel_map(const std::vector<int>& map) = 0;
+
+    /*! \brief The channel map in use. */
     virtual std::vector<int> channel_map() const = 0;
 
     /*! \brief What the block runs on: -1 the CPU, else the index of the GPU. */

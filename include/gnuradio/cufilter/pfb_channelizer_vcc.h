@@ -42,13 +42,14 @@ public:
      * \param oversample_rate  K/R for an R of 1 .. K: the rate of a channel over the
      *                         spacing of the channels. Within 1e-5 of it, so that a float
      *                         will do for every K.
-     * \param channel_map  element o of a vector is channel channel_map[o], any of 0 ..
-     * K-1 in any order, repeats allowed; empty: all K in order. Its length is that of the
-     * vectors. \param device       -1 the CPU, 0 and up that GPU, -2 the first usable
-     * GPU, else the CPU with one warning (or what the environment variable
-     * CUFILTER_DEVICE says) \param batch_items  input items a call should be able to
-     * hold: the buffers on both sides are made that large. 0: GNU Radio's own size. Calls
-     * stay as short as the stream makes them, so this adds no latency.
+     * \param channel_map  element o of a vector is channel channel_map[o], any of
+     *                     0 .. K-1 in any order, repeats allowed; empty: all K in order.
+     *                     Its length is that of the vectors.
+     * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
+     * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
+     * \param batch_items  input items a call should be able to hold: the buffers on both
+     *                     sides are made that large. 0: GNU Radio's own size. Calls stay
+     *                     as short as the stream makes them, so this adds no latency.
      *
      * \throws std::invalid_argument a rule above is broken, or there is no such GPU
      * \throws std::runtime_error    a GPU asked for by number fails
@@ -78,6 +79,8 @@ public:
      * that is not 0 .. K-1, and the old map stays.
      */
     virtual void set_channel_map(const std::vector<int>& map) = 0;
+
+    /*! \brief The channel map in use. */
     virtual std::vector<int> channel_map() const = 0;
 
     /*! \brief What the block runs on: -1 the CPU, else the index of the GPU. */

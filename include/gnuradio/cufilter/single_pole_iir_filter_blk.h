@@ -55,6 +55,8 @@ public:
     /*! \brief Another alpha from the next call of work() on, from any thread; y[n-1]
      * stays. */
     virtual void set_taps(double alpha) = 0;
+
+    /*! \brief The alpha in use. */
     virtual double alpha() const = 0;
 
     /*! \brief y[n-1] = 0 at the next call of work(), from any thread. */
@@ -68,7 +70,9 @@ public:
     virtual int device() const = 0;
 };
 
+/*! \brief Float in and out. */
 typedef single_pole_iir_filter_blk<float> single_pole_iir_filter_ff;
+/*! \brief Complex in and out. */
 typedef single_pole_iir_filter_blk<gr_complex> single_pole_iir_filter_cc;
 
 } // namespace cufilter

@@ -71,6 +71,8 @@ public:
      */
     virtual void set_sos(const std::vector<std::vector<double>>& sos,
                          bool keep_state = true) = 0;
+
+    /*! \brief The sections in use. */
     virtual std::vector<std::vector<double>> sos() const = 0;
 
     /*! \brief The filter starts anew with the next call of work(), from any thread. */
@@ -79,6 +81,8 @@ public:
     /*! \brief Threads of long calls on the CPU, from the next call on; a GPU ignores the
      * number. */
     virtual void set_nthreads(int n) = 0;
+
+    /*! \brief Threads in use. */
     virtual int nthreads() const = 0;
 
     /*! \brief How often a state was found not finite and set to zero; the real and the
@@ -89,7 +93,9 @@ public:
     virtual int device() const = 0;
 };
 
+/*! \brief Float in and out. */
 typedef sos_filter<float> sos_filter_ff;
+/*! \brief Complex in and out. */
 typedef sos_filter<gr_complex> sos_filter_cc;
 
 } // namespace cufilter

@@ -36,7 +36,7 @@ public:
     /*!
      * \param size         samples of a vector
      * \param wavelet      a name: haar, db1 .. db38, sym2 .. sym20, coif1 .. coif17,
-     *                     bior1.1 .. bior6.8, rbio1.1 .. rbio6.8
+     *                     dmey, bior1.1 .. bior6.8, rbio1.1 .. rbio6.8
      * \param mode         what lies outside: zero, constant, symmetric, periodic, smooth,
      *                     periodization, reflect, antisymmetric or antireflect
      * \param levels       0 .. 64; -1: as many as PyWavelets' dwt_max_level() gives
@@ -58,6 +58,8 @@ public:
 
     /*! \brief A new threshold from the next call of work() on, from any thread. */
     virtual void set_threshold(float threshold) = 0;
+
+    /*! \brief The threshold in use. */
     virtual float threshold() const = 0;
 
     /*! \brief Levels in use. */

@@ -43,13 +43,17 @@ public:
 
     /*! \brief A new threshold from the next call of work() on, from any thread. */
     virtual void set_threshold(float threshold) = 0;
+
+    /*! \brief The threshold in use. */
     virtual float threshold() const = 0;
 
     /*! \brief What the block runs on: -1, the CPU. */
     virtual int device() const = 0;
 };
 
+/*! \brief Float in and out. */
 typedef wavelet_threshold<float> wavelet_threshold_ff;
+/*! \brief Complex in and out. */
 typedef wavelet_threshold<gr_complex> wavelet_threshold_cc;
 
 } // namespace cufilter
