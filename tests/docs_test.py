@@ -7,6 +7,8 @@ import inspect
 import io
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -170,6 +172,17 @@ class Snippets(Manual):
                     if not re.search("scipy|matplotlib", str(error)):
                         raise
                     self.skipTest(str(error))
+
+    def test_c_compiles(self):
+        compiler = shutil.which("cc")
+        if not compiler:
+            self.skipTest("no C compiler")
+        for page in PAGES:
+            for code in re.findall(r"^```c\n(.*?)^```$", page.read_text(), re.M | re.S):
+                command = [compiler, "-std=c11", "-Wall", "-Werror", "-fsyntax-only",
+                           f"-I{ROOT}/include", "-xc", "-"]
+                done = subprocess.run(command, input=code, text=True, capture_output=True)
+                self.demand(done.returncode == 0, name_of(page), done.stderr)
 
     def run_all(self, name, code, folder):
         space, here = {"__name__": "snippet"}, os.getcwd()
