@@ -20,8 +20,8 @@ DEVIATION = 75e3  # Hz
 AUDIO_RATE = CHANNEL_RATE / 10
 
 # Hz from the middle, dB, Hz of the tone; another tone five times as high.
-STATIONS = ((-800e3, -20, 400), (-400e3, -12, 600), (0, -10, 800),
-            (200e3, -30, 1000), (400e3, -12, 1200))
+STATIONS = ((-800e3, -20, 1000), (-400e3, -12, 600), (0, -10, 800),
+            (200e3, -30, 400), (400e3, -12, 1200))
 
 
 def make_band(path, seconds):
