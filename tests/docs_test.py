@@ -133,6 +133,17 @@ class Pages(Manual):
             self.demand(on_pages.count(name) == 1, name, on_pages.count(name), "pages")
             self.demand(name in blocks() or name.startswith("gnuradio."), name, "no block")
 
+    def test_every_public_name_is_in_the_manual(self):
+        text = "".join(page.read_text() for page in PAGES)
+        for module, prefix in ((cufilter, ""), (iir, ""), (pfb, "pfb.")):
+            for name, thing in vars(module).items():
+                home = getattr(thing, "__module__", None) or ""
+                if name.startswith("_") or not home.startswith("gnuradio.cufilter"):
+                    continue
+                short = "_" + name.split("_")[-1]  # "fft_filter_ccc, _ccf"
+                self.demand(re.search(rf"\b{prefix}{name}\b", text) or name in blocks() and
+                            f"`{short}`" in text, module.__name__, name)
+
     def test_pages_name_all_parameters_and_methods(self):
         for page in BLOCK_PAGES:
             text = page.read_text()
