@@ -39,31 +39,9 @@ void info_title(const char* title)
     printf(use_colour() ? "\n\033[1m%s\033[0m\n" : "\n%s\n", title);
 }
 
-static void cpu_name(char* name, int size)
-{
-    char line[512];
-    FILE* file = fopen("/proc/cpuinfo", "r");
-    snprintf(name, (size_t)size, "CPU");
-    while (file && fgets(line, sizeof line, file)) {
-        const char* colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) == 0 && colon) {
-            snprintf(name, (size_t)size, "%s", colon + 2);
-            name[strcspn(name, "\n")] = '\0';
-            break;
-        }
-    }
-    if (file)
-        fclose(file);
-}
-
 void info_device_name(int device, char* name, int size)
 {
-    struct cufilter_device_info info;
-    if (device == CUFILTER_DEVICE_CPU)
-        cpu_name(name, size);
-    else if (cufilter_device_get_info(device, &info) == CUFILTER_OK)
-        snprintf(name, (size_t)size, "%s", info.name);
-    else
+    if (cufilter_device_name(device, name, (size_t)size) != CUFILTER_OK)
         snprintf(name, (size_t)size, "GPU %d", device);
 }
 
@@ -117,7 +95,7 @@ static void print_gpu(int device)
 static void print_devices(void)
 {
     char name[256];
-    cpu_name(name, sizeof name);
+    info_device_name(CUFILTER_DEVICE_CPU, name, sizeof name);
     info_title("Devices");
     printf("  %-5s  %-36s  %9s  %5s  %9s  %6s  %s\n", "index", "name", "capability",
            "SMs", "GiB", "L2 MiB", "usable");

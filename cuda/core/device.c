@@ -150,6 +150,38 @@ enum cufilter_status cufilter_device_get_info(int device,
 
 #endif
 
+static void cpu_name(char* name, size_t size)
+{
+    char line[512];
+    FILE* const file = fopen("/proc/cpuinfo", "re");
+    snprintf(name, size, "CPU");
+    while (file && fgets(line, sizeof line, file)) {
+        const char* const colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) || !colon)
+            continue;
+        snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " "));
+        name[strcspn(name, "\n")] = '\0';
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+enum cufilter_status cufilter_device_name(int device, char* name, size_t size)
+{
+    struct cufilter_device_info info;
+    if (!name || !size)
+        return cufilter_fail(CUFILTER_ERR_INVALID, "%s: name must have room", __func__);
+    if (device == CUFILTER_DEVICE_CPU) {
+        cpu_name(name, size);
+        return CUFILTER_OK;
+    }
+    *name = '\0';
+    CUFILTER_TRY(cufilter_device_get_info(device, &info));
+    snprintf(name, size, "%s", info.name);
+    return CUFILTER_OK;
+}
+
 static enum cufilter_status use_index(int device, int* chosen)
 {
     struct cufilter_device_info info;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which levels of the 1-D transform share a launch, and how a launch cuts its rows. */
 #include "dwt_1d.h"
+#include "../core/profile.h"
 
 #include <string.h>
 
 enum {
-    WHOLE_ITEMS = 9216, /* rows up to here stay in one block */
     BATCH_ITEMS = 4096, /* of short rows in a block */
-    MOST_TILE = 4096,   /* items of level 0 that a tile makes or takes */
+    LARGE_TILE = 4096,  /* items of level 0 that a tile makes or takes */
     LEAST_TILE = 1024,
     ONE_LEVEL_TILE = 2048, /* of an analysis with short filters */
     SHORT_FILTER = 32,
@@ -72,10 +72,16 @@ static size_t shared_limit(const struct dwt_spec* s, const struct dwt_limits* li
     return (limits->shared_bytes - taps - HEADER_BYTES) / dwt_item_bytes(s->type);
 }
 
+/* Rows up to here stay in one block. */
+static int64_t whole_items(const struct dwt_spec* s)
+{
+    return (int64_t)cufilter_tuned(CUFILTER_DWT_WHOLE_ITEMS, s->device);
+}
+
 static int tile_size(const struct dwt_spec* s, int64_t n, const struct dwt_limits* limits)
 {
     const int64_t blocks = 4 * (int64_t)limits->multiprocessors;
-    int64_t tile = MOST_TILE;
+    int64_t tile = (int64_t)cufilter_tuned(CUFILTER_DWT_TILE_ITEMS, s->device);
     if (dwt_item_bytes(s->type) == 8)
         tile /= 2;
     while (tile > LEAST_TILE && n * (int64_t)s->rows / tile < blocks)
@@ -86,7 +92,7 @@ static int tile_size(const struct dwt_spec* s, int64_t n, const struct dwt_limit
 /* Levels whose halo of (2^J - 1) (F - 2) items stays small beside the tile. */
 static int tile_levels(const struct dwt_pass* p, int tile)
 {
-    const int share = tile < MOST_TILE ? SMALL_HALO_SHARE : HALO_SHARE;
+    const int share = tile < LARGE_TILE ? SMALL_HALO_SHARE : HALO_SHARE;
     int levels = 1;
     while (levels < MOST_LEVELS && levels < p->levels &&
            ((2 << levels) - 1) * (int64_t)(p->filter_length - 2) <= tile / share)
@@ -259,7 +265,7 @@ enum cufilter_status dwt_plan_analysis(struct dwt_pass* p, const struct dwt_spec
     const size_t limit = shared_limit(s, limits);
     begin_pass(p, s, from);
     whole_analysis(p);
-    if (p->n[0] > WHOLE_ITEMS || (size_t)p->layout[1].unit > limit) {
+    if (p->n[0] > whole_items(s) || (size_t)p->layout[1].unit > limit) {
         const int levels = p->levels;
         int tile = tile_size(s, p->n[0], limits);
         if (levels == 1 && p->filter_length <= SHORT_FILTER)
@@ -423,7 +429,7 @@ enum cufilter_status dwt_plan_synthesis(struct dwt_pass* p, const struct dwt_spe
     const size_t limit = shared_limit(s, limits);
     begin_pass(p, s, from);
     whole_synthesis(p);
-    if (p->n[0] > WHOLE_ITEMS || (size_t)p->layout[1].unit > limit) {
+    if (p->n[0] > whole_items(s) || (size_t)p->layout[1].unit > limit) {
         const int levels = p->levels;
         int tile = tile_size(s, p->n[0], limits);
         for (p->levels = tile_levels(p, tile); tile >= 64; tile /= 2)

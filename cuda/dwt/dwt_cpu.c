@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The wavelet transform on the CPU. */
 #include "dwt_internal.h"
+#include "../core/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define BLOCK ((size_t)1024) /* items of a row filtered at once: they stay in L1 */
 
 #define PASTE(a, b) a##_##b
 #define PASTE_EXPANDED(a, b) PASTE(a, b)

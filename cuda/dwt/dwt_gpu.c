@@ -9,18 +9,18 @@
 
 #include "../core/buffers.h"
 #include "../core/gpu_stream.h"
+#include "../core/profile.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BOUNCED_BYTES = 1 << 20 }; /* of pageable memory, at most */
-
 struct gpu {
     const struct dwt_spec* spec;
     char name[256]; /* of the device */
     cudaStream_t stream;
+    size_t bounced_bytes; /* of pageable memory, at most */
     const struct dwt_engine_type* type;
     struct dwt_engine* engine;
     /* Copies of what is the host's: in device memory, and in pinned memory. */
@@ -93,6 +93,7 @@ static enum cufilter_status gpu_create(void** self, const struct dwt_spec* spec)
                              "cufilter_dwt_create: out of memory");
     g->spec = spec;
     g->type = engine_of(spec->rank);
+    g->bounced_bytes = cufilter_tuned_size(CUFILTER_DWT_BOUNCE_BYTES, spec->device);
     enum cufilter_status status = open_device(g);
     if (status == CUFILTER_OK)
         status = g->type->make(&g->engine, spec);
@@ -145,7 +146,7 @@ static enum cufilter_status find(const struct gpu* g, struct rows* r,
     if (memory == CUFILTER_MEMORY_MAPPED && aligned && g->spec->rank == 1)
         return CUFILTER_OK;
     r->device_pitch = r->cols;
-    if (bytes <= BOUNCED_BYTES && g->spec->rank == 1) {
+    if (bytes <= g->bounced_bytes && g->spec->rank == 1) {
         r->reach = BOUNCED;
         CUFILTER_TRY(cufilter_gpu_grow_pinned("dwt_gpu", pinned, bytes));
         r->device = pinned->device;

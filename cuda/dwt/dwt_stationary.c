@@ -2,13 +2,13 @@
 /* The stationary wavelet transform: checks, the places of the bands, complex signals. */
 #include <cufilter/dwt_stationary.h>
 #include "dwt_internal.h"
+#include "../core/profile.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK ((size_t)1024) /* outputs at once */
 #define MAX_ITEMS ((size_t)1 << 40)
 
 #define PASTE(a, b) a##_##b

@@ -2,13 +2,13 @@
 /* The wavelet filter bank on a stream: checks, counts, and chunks that stay in the cache
  * through all levels. */
 #include "dwt_stream_internal.h"
+#include "../core/profile.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK ((size_t)2048)          /* samples, on the CPU */
-#define BLOCK_CHUNK ((size_t)1 << 20) /* by blocks */
+#define BLOCK_CHUNK ((size_t)1 << 20) /* samples, by blocks */
 
 #define PASTE(a, b) a##_##b
 #define PASTE_EXPANDED(a, b) PASTE(a, b)
@@ -113,7 +113,8 @@ static enum cufilter_status make(const struct cufilter_dwt_stream_config* c, boo
     s->taps = s->filters.length;
     const bool blocks = s->device >= 0 || c->method == CUFILTER_DWT_STREAM_BLOCKS;
     const size_t frame = (size_t)1 << s->levels;
-    s->chunk = blocks ? BLOCK_CHUNK : CHUNK;
+    s->step = cufilter_tuned_size(CUFILTER_DWT_STREAM_ITEMS, CUFILTER_DEVICE_CPU);
+    s->chunk = blocks ? BLOCK_CHUNK : s->step;
     if (inverse && s->chunk < frame)
         s->chunk = frame;
     *methods = c->type == CUFILTER_DWT_F64 ? &methods_f64 : &methods_f32;

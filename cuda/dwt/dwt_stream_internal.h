@@ -11,6 +11,7 @@ struct stream {
     int levels, device;
     size_t taps;
     struct cufilter_dwt_filters filters;
+    size_t step;  /* samples filtered at once, on the CPU */
     size_t chunk; /* samples of a call, at most; of the synthesis, whole frames */
 };
 

@@ -2,6 +2,7 @@
 /* CPU backend of the FIR: the stream's history, conversion between item types and the
  * methods' floats, and the choice of a method. */
 #include "fir_cpu_internal.h"
+#include "../core/profile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -330,7 +331,9 @@ static enum cufilter_status make_method(struct fir_cpu_plan* plan,
         (spec->method == CUFILTER_FIR_AUTO && spec->fft_size))
         return make_exact(plan, design);
     if (spec->method == CUFILTER_FIR_AUTO)
-        direct = cpu_direct_cost(spec, M) <= cpu_grid_cost(spec, M);
+        direct = cpu_direct_cost(spec, M) <=
+                 cufilter_tuned(CUFILTER_FIR_DIRECT_FAVOUR, CUFILTER_DEVICE_CPU) *
+                     cpu_grid_cost(spec, M);
     if (direct) {
         plan->history = M + spec->decimation;
         return cpu_direct_make(&plan->direct, spec, design);

@@ -6,12 +6,11 @@
  * the same order wherever it lies in a call, so that any segmentation gives the same
  * bits, and a NaN reaches only the windows that hold it. */
 #include "fir_cpu_internal.h"
+#include "../core/profile.h"
 
 #include <stdlib.h>
 #include <volk/volk.h>
 
-/* Outputs a pass: input and output stay in the first-level cache. */
-#define PASS_OUTPUTS 1024
 /* A dot product in float loses half a digit at this length; longer ones are summed in
  * double from pieces of it. */
 #define DOT_TAPS 256
@@ -19,6 +18,7 @@
 struct cpu_direct {
     struct fir_spec spec;
     size_t n_taps, parts;
+    size_t pass; /* outputs of one */
     bool tiled;
     float *gr, *gi; /* tiled: taps reversed; gi NULL where they are real */
     float* g;       /* dot products: taps reversed, as VOLK takes them */
@@ -58,10 +58,16 @@ static double dots_cost(const struct fir_spec* spec, size_t n_taps)
     return (8.0 + 0.055 * M * sums + 10.0 * M / DOT_TAPS) / (double)spec->decimation;
 }
 
+static bool by_tiles(const struct fir_spec* spec, size_t n_taps)
+{
+    return tiled_cost(spec, n_taps) <=
+           cufilter_tuned(CUFILTER_FIR_TILED_FAVOUR, CUFILTER_DEVICE_CPU) *
+               dots_cost(spec, n_taps);
+}
+
 double cpu_direct_cost(const struct fir_spec* spec, size_t n_taps)
 {
-    const double tiled = tiled_cost(spec, n_taps), dots = dots_cost(spec, n_taps);
-    return tiled < dots ? tiled : dots;
+    return by_tiles(spec, n_taps) ? tiled_cost(spec, n_taps) : dots_cost(spec, n_taps);
 }
 
 enum cufilter_status cpu_direct_make(struct cpu_direct** out, const struct fir_spec* spec,
@@ -73,8 +79,9 @@ enum cufilter_status cpu_direct_make(struct cpu_direct** out, const struct fir_s
     if (!plan)
         goto fail;
     *plan = (struct cpu_direct){.spec = *spec, .n_taps = M, .parts = parts};
-    plan->tiled = tiled_cost(spec, M) <= dots_cost(spec, M);
-    plan->span = M - 1 + (spec->decimation < 8 ? 8 : 1) * PASS_OUTPUTS;
+    plan->tiled = by_tiles(spec, M);
+    plan->pass = cufilter_tuned_size(CUFILTER_FIR_PASS_ITEMS, CUFILTER_DEVICE_CPU);
+    plan->span = M - 1 + (spec->decimation < 8 ? 8 : 1) * plan->pass;
     plan->x = cufilter_alloc((plan->span * parts + 2 * CPU_TILE) * sizeof *plan->x);
     plan->y = cufilter_alloc((plan->span * parts + 2 * CPU_TILE) * sizeof *plan->y);
     plan->g = cufilter_alloc(M * tap_parts * sizeof *plan->g);
@@ -101,7 +108,7 @@ static void run_tiled(struct cpu_direct* plan, const struct cpu_job* job)
 {
     const int64_t reach = (int64_t)plan->n_taps - 1;
     const size_t D = plan->spec.decimation;
-    const size_t a_pass = 1 + (PASS_OUTPUTS - 1) / D;
+    const size_t a_pass = 1 + (plan->pass - 1) / D;
     unsigned char* y = job->y;
     for (size_t i = 0; i < job->n_out; i += a_pass) {
         const size_t n = job->n_out - i < a_pass ? job->n_out - i : a_pass;

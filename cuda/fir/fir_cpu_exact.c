@@ -7,6 +7,7 @@
  * blocks at the same place however the input is cut, and this file computes the rest to
  * 3e-8. */
 #include "fir_cpu_internal.h"
+#include "../core/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct cpu_exact_size {
 struct cpu_exact {
     struct fir_spec spec;
     size_t n_taps, parts;
+    double favour;   /* of direct sums */
     double *gr, *gi; /* taps reversed, each `parts` times; gi NULL for one part */
     struct cpu_exact_size sizes[EXACT_SIZES];
     size_t n_sizes;
@@ -103,6 +105,7 @@ enum cufilter_status cpu_exact_make(struct cpu_exact** out, const struct fir_spe
     if (!plan)
         goto fail;
     *plan = (struct cpu_exact){.spec = *spec, .n_taps = n_taps, .parts = cpu_parts(spec)};
+    plan->favour = cufilter_tuned(CUFILTER_FIR_EXACT_FAVOUR, CUFILTER_DEVICE_CPU);
     plan->gr = cufilter_alloc(plan->parts * n_taps * sizeof *plan->gr);
     plan->gi = plan->parts == 2 ? cufilter_alloc(2 * n_taps * sizeof *plan->gi) : NULL;
     plan->time = cufilter_alloc(items * plan->parts * sizeof *plan->time);
@@ -161,7 +164,7 @@ double cpu_exact_cost(const struct cpu_exact* plan, size_t n, size_t step)
     double cost = 0.0;
     best_size(plan, n, step, &cost);
     const double direct = direct_cost(plan, n);
-    return direct < cost ? direct : cost;
+    return direct <= plan->favour * cost ? direct : cost;
 }
 
 /* ------------------------------------------------------------------ runs */
@@ -219,7 +222,7 @@ void cpu_exact_run(struct cpu_exact* plan, const struct cpu_source* source, int6
 {
     double cost = 0.0;
     const struct cpu_exact_size* const size = best_size(plan, n, step, &cost);
-    if (direct_cost(plan, n) <= cost)
+    if (direct_cost(plan, n) <= plan->favour * cost)
         run_direct(plan, source, first, n, step, y);
     else
         run_transforms(plan, size, source, first, n, step, y);

@@ -10,16 +10,14 @@
  * real transforms take as long as complex ones of the same size (1.09 us at 1024), so
  * they are made from complex ones of half the size. */
 #include "fir_cpu_internal.h"
+#include "../core/profile.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Below this, waking threads costs more than a transform. */
-#define THREADS_MIN_POINTS 32768
-/* From here on, rows and columns beat one plan. */
-#define ROWS_MIN_POINTS 8192
+/* Large transforms beat one plan by rows and columns. */
 #define ROWS 128
 #define STRIP 16 /* columns at a time: two cache lines wide */
 #define MAX_COLUMNS 8192
@@ -140,16 +138,23 @@ static struct cpu_fft* make(const struct cpu_fft* wanted)
     return NULL;
 }
 
+static size_t rows_from(void)
+{
+    return cufilter_tuned_size(CUFILTER_FIR_ROWS_POINTS, CUFILTER_DEVICE_CPU);
+}
+
 const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads, bool in_order)
 {
     const size_t points = real ? n / 2 : n;
+    const size_t threads_from =
+        cufilter_tuned_size(CUFILTER_FIR_THREAD_POINTS, CUFILTER_DEVICE_CPU);
     struct cpu_fft* fft;
     struct cpu_fft wanted = {.n = n,
                              .bins = real ? n / 2 + 1 : n,
                              .real = real,
                              .in_order = true,
-                             .n_threads = points < THREADS_MIN_POINTS ? 1 : n_threads};
-    if (!in_order && wanted.n_threads == 1 && points >= ROWS_MIN_POINTS &&
+                             .n_threads = points < threads_from ? 1 : n_threads};
+    if (!in_order && wanted.n_threads == 1 && points >= rows_from() &&
         points % (ROWS * STRIP) == 0 && points / ROWS <= MAX_COLUMNS) {
         wanted.in_order = false;
         wanted.n_rows = ROWS;
@@ -424,7 +429,7 @@ double cpu_fft_cost(size_t n, bool real, bool in_order)
 {
     const double points = real ? (double)n / 2.0 : (double)n;
     double a_point = is_fast(n) ? 0.7 : 1.2;
-    if (!in_order && points >= ROWS_MIN_POINTS)
+    if (!in_order && points >= (double)rows_from())
         a_point = points > 131072 ? 2.6 : 1.8;
     else if (points > 131072)
         a_point = 7.5;

@@ -19,6 +19,7 @@
  * Nothing is recursive: every spectrum is of true input, so a NaN is gone once its block
  * leaves the delay line, and a plan that was idle rebuilds the line from history. */
 #include "fir_cpu_internal.h"
+#include "../core/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,11 +38,13 @@ struct cpu_stage {
     const struct cpu_fft *fft, *out; /* out: folded, for the inverse */
     size_t lead;                     /* items before the block: a multiple of the fold */
     float* response;
+    double cost; /* ns of a block */
 };
 
 struct cpu_level {
     const struct cpu_fft *fft, *out;
     size_t block, n_parts;
+    double cost;  /* ns of a block's transforms */
     size_t delay; /* blocks between an input block and the first output it adds to */
     size_t row;   /* floats of a spectrum */
     float *responses,
@@ -61,7 +64,8 @@ struct cpu_shape {
     size_t fft_size;     /* of one partition; 0: several */
     size_t blocks[MAX_LEVELS];
     size_t n_levels;
-    double cost; /* ns an input item */
+    double near_bytes; /* of spectra, that stay in the second-level cache */
+    double cost;       /* ns an input item */
 };
 
 struct cpu_grid {
@@ -132,7 +136,9 @@ static void shape_one(struct cpu_shape* best, const struct fir_spec* spec, size_
             const size_t valid = n > lead ? (n - lead) / D * D : 0;
             if (n < 256 || valid < D || !is_good_size(n, real))
                 continue;
-            struct cpu_shape shape = {.fold = fold, .fft_size = n, .period = valid};
+            struct cpu_shape shape = *best;
+            shape.fft_size = n;
+            shape.period = valid;
             shape.cuts = 1;
             if (D == 1) {
                 shape.period = PERIOD;
@@ -152,7 +158,7 @@ static double level_cost(const struct cpu_shape* shape, bool real, size_t block,
     const double n_parts = (double)((to - from + block - 1) / block);
     const double bins = real ? (double)block : 2.0 * (double)block;
     const double bytes = n_parts * bins * 16.0;
-    const double a_bin = bytes < 1.2e6 ? 0.17 : 0.85; /* second-level cache or not */
+    const double a_bin = bytes < shape->near_bytes ? 0.17 : 0.85;
     return (block_cost(2 * block, shape->fold, real) + n_parts * bins * a_bin) /
            (double)block;
 }
@@ -185,7 +191,10 @@ static void shape_many(struct cpu_shape* best, const struct fir_spec* spec, size
     const bool real = !spec->complex_out;
     for (size_t odd = 1; odd <= 5; odd += 4)
         for (size_t block = best->fold * odd; block <= 2048; block *= 2) {
-            struct cpu_shape shape = {.fold = best->fold, .period = block, .cuts = 1};
+            struct cpu_shape shape = {.fold = best->fold,
+                                      .period = block,
+                                      .cuts = 1,
+                                      .near_bytes = best->near_bytes};
             if (block < 64 || (block > 1280 && best->cost < 1e30) ||
                 !is_good_size(2 * block, real))
                 continue;
@@ -197,7 +206,10 @@ static void shape_many(struct cpu_shape* best, const struct fir_spec* spec, size
 
 static struct cpu_shape choose(const struct fir_spec* spec, size_t n_taps)
 {
-    struct cpu_shape shape = {.fold = fold_of(spec->decimation), .cost = 1e30};
+    struct cpu_shape shape = {
+        .fold = fold_of(spec->decimation),
+        .near_bytes = cufilter_tuned(CUFILTER_FIR_NEAR_BYTES, CUFILTER_DEVICE_CPU),
+        .cost = 1e30};
     if (spec->method != CUFILTER_FIR_PARTITIONED)
         shape_one(&shape, spec, n_taps);
     shape_many(&shape, spec, n_taps);
@@ -260,6 +272,7 @@ static enum cufilter_status make_stage(struct cpu_grid* plan,
     struct cpu_stage* const stage = &plan->stages[plan->n_stages++];
     CUFILTER_TRY(get_transforms(plan, n, &stage->fft, &stage->out));
     stage->lead = round_up(plan->n_taps - 1, plan->shape.fold);
+    stage->cost = block_cost(n, plan->shape.fold, plan->parts == 1);
     stage->response = cufilter_alloc(cpu_fft_floats(stage->fft) * sizeof(float));
     if (!stage->response)
         return no_memory(n);
@@ -295,6 +308,7 @@ static enum cufilter_status make_level(struct cpu_grid* plan,
     level->block = block;
     level->n_parts = (to - from + block - 1) / block;
     level->delay = index ? 1 : 0;
+    level->cost = block_cost(2 * block, shape->fold, plan->parts == 1);
     /* An odd number of cache lines: the rows' same bins fall into different sets. */
     level->row = round_up(cpu_fft_floats(level->fft), 32) + 16;
     const size_t bytes = level->row * sizeof(float);
@@ -560,10 +574,7 @@ static const float* run_partitions(struct cpu_grid* plan, const struct cpu_sourc
 static double piece_cost(const struct cpu_grid* plan, const struct cpu_piece* piece)
 {
     int64_t start;
-    const bool real = plan->parts == 1;
-    if (plan->n_levels)
-        return block_cost(2 * plan->levels[0].block, plan->shape.fold, real);
-    return block_cost(stage_for(plan, piece, &start)->fft->n, plan->shape.fold, real);
+    return plan->n_levels ? plan->levels[0].cost : stage_for(plan, piece, &start)->cost;
 }
 
 static void run_piece(struct cpu_grid* plan, const struct cpu_job* job,

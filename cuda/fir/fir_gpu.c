@@ -23,6 +23,7 @@
  */
 #include "fir_internal.h"
 #include "../core/buffers.h"
+#include "../core/profile.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -33,27 +34,12 @@
 #endif
 
 enum {
-    SLOTS = 3,                     /* pieces under way at a time */
-    BOUNCE_ITEMS = 1 << 15,        /* items of a piece through the bounce buffers */
-    LEAST_CHUNK_BYTES = 512 << 10, /* of input, for the copy engines: a quarter of the */
-    MOST_CHUNK_BYTES = 2 << 20,    /* call within these bounds (measured) */
-    MOST_PIECE_ITEMS = 1 << 21,    /* of either, for long filters */
-    STREAM_BYTES = 1 << 20,        /* longer results do not stay in the CPU's caches */
-    RULE_LOG2 = 28,                /* lengths of call that the rule is asked for */
+    SLOTS = 3,                  /* pieces under way at a time */
+    MOST_PIECE_ITEMS = 1 << 21, /* of a piece or chunk, for long filters */
+    SHORT_TAPS = 1024,          /* more take the crossover of long filters */
+    RULE_LOG2 = 28,             /* lengths of call that the rule is asked for */
     QUERY_SPINS = 1 << 10, /* looks at the flag between two questions to the driver */
     YIELD_SPINS = 1 << 16  /* looks before the thread gives way to others */
-};
-
-/* Calls on pinned memory of at least this many bytes, in or out, go in chunks. Zero-copy
- * reads the overlap of its transforms over the bus again, so long filters change earlier.
- * Measured with tests/transfer_bench on an H200: at 64 taps the two are equal at 1 MiB
- * (56 us) and chunks lead from 2 MiB (85 us against 103), at 4096 taps equal at 512 KiB
- * (47 us) and ahead from 1 MiB (61 against 75). */
-static const struct {
-    size_t max_taps, bytes;
-} crossover[] = {
-    {1024, (size_t)3 << 19},
-    {CUFILTER_FIR_MAX_TAPS, (size_t)3 << 18},
 };
 
 enum transfer { TRANSFER_AUTO, TRANSFER_ZERO_COPY, TRANSFER_CHUNKED };
@@ -89,6 +75,11 @@ struct gpu {
     struct buffer flag;
     uint32_t ticket; /* the last one given out */
     bool spin;       /* on the flag; else cudaStreamSynchronize() */
+
+    size_t crossover[2];            /* bytes from which calls go in chunks; [1]: long */
+    size_t least_chunk, most_chunk; /* bytes of input */
+    size_t bounce_items;            /* of a piece through the bounce buffers */
+    size_t stream_bytes;            /* longer results do not stay in the CPU's caches */
 
     enum transfer transfer;
     size_t chunk_items;                    /* forced; 0: chosen */
@@ -326,7 +317,7 @@ static enum cufilter_status read_environment(struct gpu* g)
  * append what it reads. */
 static enum cufilter_status ring_size(const struct gpu* g, size_t history, size_t* items)
 {
-    const size_t chunk = most(MOST_CHUNK_BYTES / g->spec.in_size, g->chunk_items);
+    const size_t chunk = most(g->most_chunk / g->spec.in_size, g->chunk_items);
     const size_t piece = least(power_of_two(2 * history), MOST_PIECE_ITEMS);
     *items = power_of_two(history + most(piece, chunk));
     if (*items > (size_t)1 << 31)
@@ -335,6 +326,17 @@ static enum cufilter_status ring_size(const struct gpu* g, size_t history, size_
                              "more than a GPU's ring of 2^31 holds",
                              history);
     return CUFILTER_OK;
+}
+
+static void read_profile(struct gpu* g)
+{
+    const int device = g->spec.device;
+    g->crossover[0] = cufilter_tuned_size(CUFILTER_FIR_ZERO_COPY_BYTES, device);
+    g->crossover[1] = cufilter_tuned_size(CUFILTER_FIR_ZERO_COPY_BYTES_LONG, device);
+    g->least_chunk = cufilter_tuned_size(CUFILTER_FIR_CHUNK_LEAST_BYTES, device);
+    g->most_chunk = cufilter_tuned_size(CUFILTER_FIR_CHUNK_MOST_BYTES, device);
+    g->bounce_items = cufilter_tuned_size(CUFILTER_FIR_BOUNCE_ITEMS, device);
+    g->stream_bytes = cufilter_tuned_size(CUFILTER_FIR_PAST_CACHE_BYTES, device);
 }
 
 static enum cufilter_status make_streams(struct gpu* g)
@@ -381,6 +383,7 @@ static enum cufilter_status gpu_create(void** self, const struct fir_spec* spec,
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     g->spec = *spec;
     snprintf(g->name, sizeof g->name, "%s", info.name);
+    read_profile(g);
     enum cufilter_status status = read_environment(g);
     if (status == CUFILTER_OK)
         status = make_streams(g);
@@ -640,8 +643,8 @@ static size_t chunk_items(const struct gpu* g, const struct gpu_plan* p, size_t 
     const size_t size = g->spec.in_size;
     if (g->chunk_items)
         return g->chunk_items;
-    return piece_items(p, least(most(power_of_two(n / 4), LEAST_CHUNK_BYTES / size),
-                                MOST_CHUNK_BYTES / size));
+    return piece_items(
+        p, least(most(power_of_two(n / 4), g->least_chunk / size), g->most_chunk / size));
 }
 
 /* memcpy(), past the caches where the call's result will not stay in them: that saves
@@ -691,7 +694,7 @@ static enum cufilter_status land(struct gpu* g, const struct call* c,
     if (!c->y_device)
         copy_out((char*)c->whole.y + f->done * size,
                  (char*)g->bounce_out.host + slot * capacity * size, f->count * size,
-                 c->whole.count * size > STREAM_BYTES);
+                 c->whole.count * size > g->stream_bytes);
     return CUFILTER_OK;
 }
 
@@ -700,7 +703,7 @@ static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
                                             const struct call* c)
 {
     const size_t in_size = g->spec.in_size, out_size = g->spec.out_size;
-    const size_t longest = piece_items(p, BOUNCE_ITEMS);
+    const size_t longest = piece_items(p, g->bounce_items);
     const size_t items = c->whole.n < longest ? power_of_two(c->whole.n) : longest;
     const size_t slots = c->whole.n <= items ? 1 : SLOTS;
     const size_t capacity = items / g->spec.decimation + 2; /* outputs of a piece */
@@ -800,12 +803,9 @@ static bool in_chunks(const struct gpu* g, const struct gpu_plan* p, const struc
     const size_t in = c->whole.n * g->spec.in_size,
                  out = c->whole.count * g->spec.out_size;
     const size_t bytes = in > out ? in : out;
-    size_t row = 0;
     if (g->transfer != TRANSFER_AUTO)
         return g->transfer == TRANSFER_CHUNKED;
-    while (p->n_taps > crossover[row].max_taps)
-        ++row;
-    return bytes >= crossover[row].bytes;
+    return bytes >= g->crossover[p->n_taps > SHORT_TAPS];
 }
 
 static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,

@@ -2,14 +2,12 @@
 /* The IIR filter's CPU backend: makes the kernels' tables, cuts a call into pieces, looks
  * after the state between them, and leaves the recursions to the vector kernels. */
 #include "iir_cpu.h"
+#include "../core/profile.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Floats of a piece that should stay in the nearer caches. */
-#define PIECE_FLOATS ((size_t)16384)
 
 /* ------------------------------------------------------------------ life */
 
@@ -44,6 +42,9 @@ static enum cufilter_status cpu_create(void** self, const struct iir_spec* spec)
     c->width = spec->width;
     c->algorithm = spec->algorithm;
     c->n_threads = spec->n_threads;
+    c->thread_work = cufilter_tuned(CUFILTER_IIR_THREAD_WORK, CUFILTER_DEVICE_CPU);
+    c->piece_values = cufilter_tuned_size(CUFILTER_IIR_PIECE_VALUES, CUFILTER_DEVICE_CPU);
+    c->spins = (int)cufilter_tuned(CUFILTER_IIR_SPINS, CUFILTER_DEVICE_CPU);
     c->z = cufilter_alloc(2 * CUFILTER_IIR_MAX_SECTIONS * spec->width * sizeof *c->z);
     if (!c->z) {
         cpu_destroy(c);
@@ -241,9 +242,12 @@ static void limit_blocks(struct iir_cpu_plan* plan)
            bounded(plan->steps + plan->n_steps * size, size) &&
            bounded(plan->impulse, (plan->n_steps + 1) * IIR_STEP * plan->row))
         ++plan->n_steps;
+    const size_t longest =
+        cufilter_tuned_size(CUFILTER_IIR_BLOCK_ITEMS, CUFILTER_DEVICE_CPU);
     for (size_t i = 0; i < IIR_BLOCK_SIZES; ++i) {
         const size_t L = iir_block_sizes[i];
-        if (!bounded(plan->power[i], size) || !bounded(plan->impulse, L * plan->row))
+        if (L > longest || !bounded(plan->power[i], size) ||
+            !bounded(plan->impulse, L * plan->row))
             return;
         plan->n_sizes = i + 1;
     }
@@ -312,9 +316,9 @@ static enum cufilter_status cpu_make_plan(void** out, const struct iir_spec* spe
 
 /* ------------------------------------------------------------------ the stream */
 
-static size_t piece_items(size_t width)
+static size_t piece_items(const struct iir_cpu* c, size_t width)
 {
-    const size_t fit = PIECE_FLOATS / width;
+    const size_t fit = c->piece_values / width;
     return fit < 16 ? 16 : fit > CUFILTER_IIR_PIECE ? CUFILTER_IIR_PIECE : fit;
 }
 
@@ -365,10 +369,10 @@ static size_t run_column(const struct iir_cpu_plan* p, const float* x, float* y,
 
 /* Columns in whole vectors go row by row through pieces that stay in the caches; what is
  * left over, one column after the other. */
-size_t iir_cpu_run(const struct iir_cpu_plan* p, const float* x, float* y, size_t n,
-                   size_t pitch, size_t columns, double* z)
+size_t iir_cpu_run(const struct iir_cpu* c, const struct iir_cpu_plan* p, const float* x,
+                   float* y, size_t n, size_t pitch, size_t columns, double* z)
 {
-    const size_t piece = piece_items(columns);
+    const size_t piece = piece_items(c, columns);
     const size_t whole = columns / IIR_LANES * IIR_LANES;
     size_t recoveries = 0;
     for (size_t i = 0; i < n && whole; i += piece) {
@@ -413,7 +417,7 @@ static enum cufilter_status cpu_process(void* self, void* plan, const float* x, 
     if (p->homogeneous)
         recoveries += iir_cpu_run_wave(c, p, x, n - alone, y);
     else if (alone < n && !iir_cpu_run_parallel(c, p, x, n - alone, y, &recoveries))
-        recoveries += iir_cpu_run(p, x, y, n - alone, width, width, c->z);
+        recoveries += iir_cpu_run(c, p, x, y, n - alone, width, width, c->z);
     c->recoveries += recoveries;
     iir_flush_end(mode);
     return CUFILTER_OK;

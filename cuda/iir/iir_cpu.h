@@ -10,14 +10,17 @@ struct iir_cpu {
     size_t width;
     enum cufilter_iir_algorithm algorithm;
     int n_threads;
+    double thread_work;    /* values times sections worth another thread */
+    size_t piece_values;   /* of a piece of many columns */
+    int spins;             /* looks for work before a thread sleeps or gives way */
     struct iir_pool* pool; /* made when first needed */
     double* z;             /* [n sections][2][width] */
     _Atomic uint64_t recoveries;
 };
 
 /* `columns` neighbours of a stream with `pitch` values an item; returns recoveries. */
-size_t iir_cpu_run(const struct iir_cpu_plan* p, const float* x, float* y, size_t n,
-                   size_t pitch, size_t columns, double* z);
+size_t iir_cpu_run(const struct iir_cpu* c, const struct iir_cpu_plan* p, const float* x,
+                   float* y, size_t n, size_t pitch, size_t columns, double* z);
 
 /* A column's state as it runs, from z, and back with tiny values zeroed. */
 void iir_cpu_load_state(const struct iir_cpu_plan* p, const double* z, size_t pitch,

@@ -15,8 +15,6 @@
 
 /* Columns that one thread takes at least: a cache line. */
 #define COLUMN_GROUP (2 * IIR_LANES)
-/* Values times sections that are worth waking another thread, some 20 us. */
-#define WORTH 131072
 
 struct job {
     const struct iir_cpu* cpu;
@@ -41,7 +39,7 @@ static void run_range(void* data, size_t task)
     const size_t to = task + 1 < j->n_tasks
                           ? (task + 1) * groups / j->n_tasks * COLUMN_GROUP
                           : j->cpu->width;
-    j->recoveries[task] = iir_cpu_run(j->plan, j->x + from, j->y + from, j->n,
+    j->recoveries[task] = iir_cpu_run(j->cpu, j->plan, j->x + from, j->y + from, j->n,
                                       j->cpu->width, to - from, j->cpu->z + from);
 }
 
@@ -66,8 +64,9 @@ static void run_chunk(struct job* j, size_t task)
 {
     const size_t width = j->cpu->width, from = task * j->chunk;
     const size_t n = task + 1 < j->n_tasks ? j->chunk : j->n - from;
-    j->recoveries[task] = iir_cpu_run(j->plan, j->x + from * width, j->y + from * width,
-                                      n, width, width, task_state(j, task));
+    j->recoveries[task] =
+        iir_cpu_run(j->cpu, j->plan, j->x + from * width, j->y + from * width, n, width,
+                    width, task_state(j, task));
 }
 
 /* The start from the items before it, then the chunk. In place, a chunk's output must not
@@ -177,15 +176,15 @@ bool iir_cpu_run_parallel(struct iir_cpu* cpu, const struct iir_cpu_plan* plan,
     size_t counts[CUFILTER_IIR_MAX_THREADS] = {0};
     struct job job = {
         .cpu = cpu, .plan = plan, .x = x, .y = y, .n = n, .recoveries = counts};
-    const double work =
-        (double)n * (double)cpu->width * (double)(plan->sections.n + 2) / WORTH;
+    const double work = (double)n * (double)cpu->width * (double)(plan->sections.n + 2) /
+                        cpu->thread_work;
     const size_t groups = cpu->width / COLUMN_GROUP, limit = (size_t)cpu->n_threads;
     const size_t most = work < (double)limit ? (size_t)work : limit;
     bool done = false;
     if (most < 2)
         return false;
     if (!cpu->pool)
-        cpu->pool = iir_pool_create(cpu->n_threads);
+        cpu->pool = iir_pool_create(cpu->n_threads, cpu->spins);
     if (!cpu->pool)
         return false;
     if (groups < most && cut(&job, most))

@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <pthread.h>
 
-/* A worker looks for the next job for some 20 us before it sleeps: a job often comes in
- * two parts. */
-#define SPINS 4000
-
 struct iir_pool {
     pthread_mutex_t lock;
     pthread_cond_t start;
@@ -22,6 +18,9 @@ struct iir_pool {
     atomic_size_t next;
     atomic_int busy; /* workers that have not left the job */
     int n_workers;
+    /* A worker looks for the next job so often before it sleeps, by default for some 20
+     * us: a job often comes in two parts. */
+    int spins;
     pthread_t workers[CUFILTER_IIR_MAX_THREADS];
 };
 
@@ -44,7 +43,7 @@ static void* worker(void* data)
     unsigned seen = 0;
     iir_flush_begin();
     for (;;) {
-        for (int spin = 0; spin < SPINS && atomic_load(&pool->job) == seen; ++spin)
+        for (int spin = 0; spin < pool->spins && atomic_load(&pool->job) == seen; ++spin)
             relax();
         if (atomic_load(&pool->job) == seen) {
             pthread_mutex_lock(&pool->lock);
@@ -81,11 +80,12 @@ void iir_pool_destroy(struct iir_pool* pool)
     free(pool);
 }
 
-struct iir_pool* iir_pool_create(int n_threads)
+struct iir_pool* iir_pool_create(int n_threads, int spins)
 {
     struct iir_pool* const pool = calloc(1, sizeof *pool);
     if (!pool)
         return NULL;
+    pool->spins = spins;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->start, NULL);
     while (pool->n_workers < n_threads - 1 &&
@@ -110,7 +110,7 @@ void iir_pool_run(struct iir_pool* pool, void (*work)(void* data, size_t task),
     take_tasks(pool);
     for (int spin = 0; atomic_load(&pool->busy) > 0; ++spin) {
         relax();
-        if (spin > SPINS)
+        if (spin > pool->spins)
             sched_yield(); /* more threads than cores */
     }
 }

@@ -10,7 +10,7 @@
 struct iir_pool;
 
 /* `n_threads` with the caller; NULL where none can be had. */
-struct iir_pool* iir_pool_create(int n_threads);
+struct iir_pool* iir_pool_create(int n_threads, int spins);
 void iir_pool_destroy(struct iir_pool* pool); /* NULL is legal */
 
 /* Calls work(data, 0 .. n - 1), each once and in that order of starting, and returns when

@@ -37,6 +37,7 @@ enum cufilter_status iir_cpu_make_homogeneous(struct iir_cpu_plan* plan)
 struct wave {
     const struct iir_cpu_plan* plan;
     bool reduce;
+    int spins;
     const float* x;
     float* y;
     size_t pitch, n_groups;
@@ -74,7 +75,7 @@ static void follow(struct wave* w, size_t group)
         atomic_size_t* const passed = &w->stage[s].passed;
         double* const z1 = w->z + 2 * s * w->pitch;
         for (int spin = 0; atomic_load_explicit(passed, memory_order_acquire) != group;)
-            if (++spin > 4000)
+            if (++spin > w->spins)
                 sched_yield();
         double z[2] = {z1[0], z1[w->pitch]};
         kernels->section_group(w->plan, s, w->reduce, v, z);
@@ -106,10 +107,11 @@ size_t iir_cpu_run_wave(struct iir_cpu* cpu, const struct iir_cpu_plan* plan,
     if (n_threads > n_groups / 4)
         n_threads = 1;
     if (n_threads > 1 && !cpu->pool)
-        cpu->pool = iir_pool_create(cpu->n_threads);
+        cpu->pool = iir_pool_create(cpu->n_threads, cpu->spins);
     for (size_t k = 0; k < width; ++k) {
         struct wave w = {.plan = plan,
                          .reduce = cpu->algorithm == CUFILTER_IIR_CR,
+                         .spins = cpu->spins,
                          .x = x + k,
                          .y = y + k,
                          .pitch = width,

@@ -18,18 +18,13 @@
 #include "iir_gpu.h"
 #include "../core/buffers.h"
 #include "../core/gpu_stream.h"
+#include "../core/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SLOTS = 3,                     /* pieces under way at a time */
-    BOUNCE_BYTES = 128 << 10,      /* of a piece through the bounce buffers */
-    ZERO_COPY_BYTES = 3 << 19,     /* longer calls on pinned memory go in chunks, */
-    LEAST_CHUNK_BYTES = 512 << 10, /* a quarter of the call within these bounds */
-    MOST_CHUNK_BYTES = 4 << 20,
-};
+enum { SLOTS = 3 }; /* pieces under way at a time */
 
 static const char* const where = "iir_gpu";
 
@@ -40,6 +35,7 @@ enum method { METHOD_WARPS, METHOD_COLUMNS, METHOD_LOOKBACK };
 struct gpu_plan {
     struct iir_spec spec;
     size_t n_sections;
+    double lookback_favour;
     struct iir_warps* warps;
     struct iir_columns* columns;
     struct iir_lookback* lookback;
@@ -59,6 +55,10 @@ struct gpu {
     unsigned long long* recoveries;
     struct cufilter_gpu_buffer copy; /* of input that is filtered in place */
 
+    size_t zero_copy_bytes;         /* longer calls on pinned memory go in chunks, */
+    size_t least_chunk, most_chunk; /* bytes, a quarter of the call within these */
+    size_t bounce_bytes;            /* of a piece through the bounce buffers */
+
     bool forced, forced_chunks;
     size_t chunk_bytes;                                 /* forced; 0: chosen */
     struct cufilter_gpu_buffer bounce_in, bounce_out;   /* pinned, SLOTS pieces */
@@ -77,9 +77,6 @@ static size_t most(size_t a, size_t b)
 
 /* ------------------------------------------------------------------ plans */
 
-/* A shorter warm-up is never worth a lookback; a few columns of few sections may be. */
-#define SHORT_WARM_UP ((size_t)1024)
-#define FEW_SECTIONS 2
 #define MOST_RADIUS 1.000001 /* of poles, for AUTO to take a lookback */
 
 static void gpu_free_plan(void* plan)
@@ -102,6 +99,13 @@ static enum cufilter_status make_methods(struct gpu_plan* p,
                                          const struct iir_sections* sections)
 {
     const enum cufilter_iir_algorithm algorithm = p->spec.algorithm;
+    const int device = p->spec.device;
+    /* A shorter warm-up is never worth a lookback; a few columns of few sections may be.
+     */
+    const size_t short_warm_up =
+        cufilter_tuned_size(CUFILTER_IIR_LOOKBACK_WARM_UP, device);
+    const size_t few_sections =
+        cufilter_tuned_size(CUFILTER_IIR_LOOKBACK_SECTIONS, device);
     size_t warm_up = SIZE_MAX;
     if (algorithm == CUFILTER_IIR_AUTO || algorithm == CUFILTER_IIR_WARPS) {
         if (p->spec.width <= 2) {
@@ -115,7 +119,7 @@ static enum cufilter_status make_methods(struct gpu_plan* p,
     /* What grows beyond a double's range must be met piece by piece. */
     const bool grows = iir_largest_pole(sections) > MOST_RADIUS;
     if (algorithm == CUFILTER_IIR_WARPS ||
-        (warm_up <= SHORT_WARM_UP && (p->warps || sections->n > FEW_SECTIONS)) ||
+        (warm_up <= short_warm_up && (p->warps || sections->n > few_sections)) ||
         (algorithm == CUFILTER_IIR_AUTO && grows))
         return CUFILTER_OK;
     return iir_lookback_make(&p->lookback, &p->spec, sections,
@@ -142,7 +146,7 @@ static enum method choose_method(const struct gpu_plan* p, size_t n)
         return METHOD_LOOKBACK;
     const double us = p->warps ? iir_warps_microseconds(p->warps, n)
                                : iir_columns_microseconds(p->columns, n);
-    if (p->lookback && lookback_microseconds(p, n) < us)
+    if (p->lookback && lookback_microseconds(p, n) < p->lookback_favour * us)
         return METHOD_LOOKBACK;
     return p->warps ? METHOD_WARPS : METHOD_COLUMNS;
 }
@@ -157,6 +161,7 @@ static enum cufilter_status gpu_make_plan(void** plan, const struct iir_spec* sp
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     p->spec = *spec;
     p->n_sections = sections->n;
+    p->lookback_favour = cufilter_tuned(CUFILTER_IIR_LOOKBACK_FAVOUR, spec->device);
     const enum cufilter_status status = make_methods(p, sections);
     if (status == CUFILTER_OK)
         p->last = choose_method(p, 4096);
@@ -216,6 +221,15 @@ static enum cufilter_status read_environment(struct gpu* g)
     return CUFILTER_OK;
 }
 
+static void read_profile(struct gpu* g)
+{
+    const int device = g->spec.device;
+    g->zero_copy_bytes = cufilter_tuned_size(CUFILTER_IIR_ZERO_COPY_BYTES, device);
+    g->least_chunk = cufilter_tuned_size(CUFILTER_IIR_CHUNK_LEAST_BYTES, device);
+    g->most_chunk = cufilter_tuned_size(CUFILTER_IIR_CHUNK_MOST_BYTES, device);
+    g->bounce_bytes = cufilter_tuned_size(CUFILTER_IIR_BOUNCE_BYTES, device);
+}
+
 static enum cufilter_status make_streams(struct gpu* g)
 {
     CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_device, cudaStreamNonBlocking));
@@ -270,6 +284,7 @@ static enum cufilter_status gpu_create(void** self, const struct iir_spec* spec)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     g->spec = *spec;
     g->item = spec->width * sizeof(float);
+    read_profile(g);
     const enum cufilter_status status = open_gpu(g);
     if (status != CUFILTER_OK)
         gpu_destroy(g);
@@ -415,7 +430,7 @@ static enum cufilter_status process_mapped(struct gpu* g, struct gpu_plan* p,
 static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
                                             const struct call* c)
 {
-    const size_t items = least(most(BOUNCE_BYTES / g->item, 1), c->n);
+    const size_t items = least(most(g->bounce_bytes / g->item, 1), c->n);
     const size_t bytes = items * g->item, slots = items < c->n ? SLOTS : 1;
     const size_t pieces = (c->n + items - 1) / items;
     uint32_t tickets[SLOTS];
@@ -483,8 +498,7 @@ static enum cufilter_status queue_chunk(struct gpu* g, struct gpu_plan* p,
 
 static size_t chunk_items(const struct gpu* g, size_t n)
 {
-    const size_t bytes =
-        least(most(n * g->item / 4, LEAST_CHUNK_BYTES), MOST_CHUNK_BYTES);
+    const size_t bytes = least(most(n * g->item / 4, g->least_chunk), g->most_chunk);
     return most((g->chunk_bytes ? g->chunk_bytes : bytes) / g->item, 1);
 }
 
@@ -515,7 +529,7 @@ static enum cufilter_status run_call(struct gpu* g, struct gpu_plan* p, struct c
         return filter_piece(g, p, c->x_device, c->n, c->y_device, NULL);
     if (!c->x_device || !c->y_device)
         return process_bounced(g, p, c);
-    if (g->forced ? g->forced_chunks : c->n * g->item >= ZERO_COPY_BYTES)
+    if (g->forced ? g->forced_chunks : c->n * g->item >= g->zero_copy_bytes)
         return process_chunked(g, p, c);
     if (c->x_device == c->y_device) {
         /* A launch may read what it has written: its input comes from elsewhere. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taps, history and transforms of the filter banks on the CPU. */
 #include "pfb_cpu_internal.h"
+#include "../core/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +116,8 @@ void pfb_line_set(struct pfb_line* line, const float* units, size_t n)
 /* Rows at a time: what stays in the nearest caches. */
 static size_t rows_for(size_t n)
 {
-    const size_t rows = 4096 / n;
+    const size_t rows =
+        cufilter_tuned_size(CUFILTER_PFB_GROUP_ITEMS, CUFILTER_DEVICE_CPU) / n;
     return rows < 8 ? 8 : rows > 256 ? 256 : rows;
 }
 

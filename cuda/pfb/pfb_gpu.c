@@ -15,6 +15,7 @@
  * CUFILTER_PFB_PIECE = ITEMS the length of pieces; both are read when a channelizer or
  * its taps are made. */
 #include "pfb_gpu.h"
+#include "../core/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +23,6 @@
 
 enum {
     SLOTS = CUFILTER_GPU_SLOTS,
-    DIRECT_ITEMS = 1 << 14,  /* calls up to here are read over the bus by the kernel */
-    MOST_PIECE = 1 << 18,    /* items */
-    BOUNCED_PIECE = 1 << 16, /* through bounce buffers */
     RING_SPARE = 1 << 18,    /* items of the ring beyond the history, for pieces */
     MOST_PIECE_OUT = 1 << 22 /* output items of a piece */
 };
@@ -44,6 +42,9 @@ struct gpu_map {
 struct gpu {
     struct cufilter_gpu gpu;
     struct pfb_spec spec;
+    size_t direct_items;  /* calls up to here are read over the bus by the kernel */
+    size_t most_piece;    /* items */
+    size_t bounced_piece; /* through bounce buffers */
     size_t forced_piece;
     struct pfb_port_table ports;
     struct cufilter_gpu_buffer bounce_in, bounce_out; /* pinned, SLOTS pieces */
@@ -188,9 +189,9 @@ static enum cufilter_status gpu_make_map(void** map, const struct pfb_spec* spec
 
 /* ------------------------------------------------------------------ life */
 
-static size_t ring_items(const struct pfb_spec* spec, size_t history)
+static size_t ring_items(const struct gpu* g, size_t history)
 {
-    return history + 8 * spec->n_channels + RING_SPARE;
+    return history + 8 * g->spec.n_channels + most(RING_SPARE, g->most_piece);
 }
 
 static void gpu_destroy(void* self)
@@ -214,11 +215,11 @@ static enum cufilter_status read_environment(struct gpu* g)
     if (!piece || !*piece)
         return CUFILTER_OK;
     g->forced_piece = strtoull(piece, NULL, 10);
-    if (g->forced_piece < 1 || g->forced_piece > MOST_PIECE)
+    if (g->forced_piece < 1 || g->forced_piece > g->most_piece)
         return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "pfb_gpu: CUFILTER_PFB_PIECE must be 1 .. %d items, not "
+                             "pfb_gpu: CUFILTER_PFB_PIECE must be 1 .. %zu items, not "
                              "\"%s\"",
-                             MOST_PIECE, piece);
+                             g->most_piece, piece);
     return CUFILTER_OK;
 }
 
@@ -230,10 +231,13 @@ static enum cufilter_status gpu_create(void** self, const struct pfb_spec* spec,
     if (!g)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     g->spec = *spec;
+    g->direct_items = cufilter_tuned_size(CUFILTER_PFB_RELAY_ITEMS, spec->device);
+    g->most_piece = cufilter_tuned_size(CUFILTER_PFB_PIECE_ITEMS, spec->device);
+    g->bounced_piece = cufilter_tuned_size(CUFILTER_PFB_BOUNCE_ITEMS, spec->device);
     enum cufilter_status status = read_environment(g);
     if (status == CUFILTER_OK)
         status = cufilter_gpu_open(&g->gpu, spec->device, "pfb_gpu", PFB_ITEM,
-                                   ring_items(spec, history));
+                                   ring_items(g, history));
     int major = 0;
     if (status == CUFILTER_OK &&
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, spec->device) !=
@@ -250,7 +254,7 @@ static enum cufilter_status gpu_create(void** self, const struct pfb_spec* spec,
 static enum cufilter_status gpu_reserve(void* self, size_t history)
 {
     struct gpu* g = self;
-    return cufilter_gpu_reserve(&g->gpu, ring_items(&g->spec, history));
+    return cufilter_gpu_reserve(&g->gpu, ring_items(g, history));
 }
 
 static enum cufilter_status gpu_get_history(void* self, void* items, size_t n)
@@ -371,8 +375,8 @@ static size_t piece_items(const struct gpu* g, const struct call* c)
     const size_t R = g->spec.decimation;
     const bool bounced = c->x_memory == CUFILTER_MEMORY_HOST ||
                          (c->whole.count && c->y.memory == CUFILTER_MEMORY_HOST);
-    size_t items = bounced ? BOUNCED_PIECE : MOST_PIECE;
-    items = g->forced_piece ? g->forced_piece : least(most(items, 8 * R), MOST_PIECE);
+    size_t items = bounced ? g->bounced_piece : g->most_piece;
+    items = g->forced_piece ? g->forced_piece : least(most(items, 8 * R), g->most_piece);
     items = least(items, most(MOST_PIECE_OUT / g->spec.n_map, 1) * R);
     return least(items, c->whole.n);
 }
@@ -471,7 +475,7 @@ static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
 {
     const size_t items = piece_items(g, c);
     const size_t pieces = (c->whole.n + items - 1) / items;
-    const bool relayed = items > DIRECT_ITEMS && c->x_memory != CUFILTER_MEMORY_DEVICE;
+    const bool relayed = items > g->direct_items && c->x_memory != CUFILTER_MEMORY_DEVICE;
     const struct pfb_view compact =
         pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, items), NULL);
     struct in_flight under_way[SLOTS];

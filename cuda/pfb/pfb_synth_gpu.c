@@ -4,16 +4,13 @@
  * memory themselves; pageable memory goes through pinned bounce buffers in pieces, so
  * that the CPU copies one piece while the GPU works on its neighbour. */
 #include "pfb_gpu.h"
+#include "../core/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SLOTS = CUFILTER_GPU_SLOTS,
-    PIECE_ITEMS = 1 << 17, /* slots' items of a piece */
-    SPARE_FRAMES = 64
-};
+enum { SLOTS = CUFILTER_GPU_SLOTS, SPARE_FRAMES = 64 };
 
 struct gpu_map {
     int device;
@@ -28,6 +25,7 @@ struct gpu_plan {
 struct gpu {
     struct cufilter_gpu gpu;
     struct pfb_synth_spec spec;
+    size_t piece_items; /* slots' items of a piece */
     struct pfb_port_table ports;
     struct cufilter_gpu_buffer bounce_in, bounce_out;
 };
@@ -157,6 +155,7 @@ static enum cufilter_status gpu_create(void** self, const struct pfb_synth_spec*
     if (!g)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     g->spec = *spec;
+    g->piece_items = cufilter_tuned_size(CUFILTER_PFB_SYNTH_ITEMS, spec->device);
     const enum cufilter_status status =
         cufilter_gpu_open(&g->gpu, spec->device, "pfb_synth_gpu",
                           spec->n_slots * PFB_ITEM, history + SPARE_FRAMES);
@@ -268,7 +267,7 @@ static enum cufilter_status land(struct gpu* g, const struct call* c, size_t k,
 static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
                                          const struct gpu_map* map, const struct call* c)
 {
-    const size_t usual = PIECE_ITEMS / g->spec.n_slots + 1;
+    const size_t usual = g->piece_items / g->spec.n_slots + 1;
     const size_t size = least(usual, c->n_frames);
     const size_t pieces = (c->n_frames + size - 1) / size;
     const size_t slots = least(pieces, SLOTS);

@@ -11,6 +11,7 @@
 #include <cufilter/fir.h>
 #include <cufilter/iir.h>
 #include <cufilter/pfb.h>
+#include <cufilter/profile.h>
 #include <cufilter/status.h>
 
 #endif

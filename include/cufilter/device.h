@@ -46,6 +46,11 @@ CUFILTER_C_API void cufilter_cuda_versions(int* driver, int* runtime, int* cufft
 CUFILTER_C_API enum cufilter_status
 cufilter_device_get_info(int device, struct cufilter_device_info* info);
 
+/* The model of CUFILTER_DEVICE_CPU, or the name of the GPU `device`, in `name` of `size`
+ * bytes, cut where it is longer. NO_DEVICE, NO_CUDA: there is no such GPU. */
+CUFILTER_C_API enum cufilter_status cufilter_device_name(int device, char* name,
+                                                         size_t size);
+
 /* Resolves `requested` (see above) to *chosen, CUFILTER_DEVICE_CPU or a usable index.
  * INVALID: below -2, or a CUFILTER_DEVICE that makes no sense; NO_DEVICE, NO_CUDA: an
  * index that cannot be used. */
