@@ -164,6 +164,16 @@ class Pages(Manual):
             label = yaml.safe_load(file.read_text())["label"]
             self.demand(f"*{label}*" in text, file.name, label)
 
+    def test_blocks_of_grc_explain_their_parameters(self):
+        for file in sorted((ROOT / "grc").glob("*.block.yml")):
+            block = yaml.safe_load(file.read_text())
+            text = re.sub(r"\s+", " ", block["documentation"]).lower()
+            for parameter in block["parameters"]:
+                label = parameter.get("label", "type").split(" (")[0].lower()
+                plain = not label.startswith("${") and label not in (
+                    "type", "bus connections", "gui hint")
+                self.demand(not plain or label in text, file.name, label)
+
 
 class Snippets(Manual):
     def test_python_is_fenced(self):

@@ -4,7 +4,10 @@
 Draws the figures of the wavelet pages from what the blocks put out, and prints the
 numbers that those pages give.
 
-usage: make_wavelet_figures.py [FOLDER OF THE CAPTURES]    (default ../../../shared/data)
+usage: make_wavelet_figures.py [FOLDER]
+
+FOLDER has aausat_4.wav of github.com/daniestevez/satellite-recordings; default: shared/data
+beside the source tree.
 """
 
 import os
