@@ -142,7 +142,7 @@ enum cufilter_status bench_host(struct bench_pool* pool, const struct bench_case
 
 void bench_print_head(const char* device, double roof);
 void bench_print(const struct bench_result* r);
-/* The table itself, a case a line, recursive filters with their sections. */
+/* The table itself, a case a line, with sections and wavelets' filters. */
 bool bench_write_cases(const char* path);
 bool bench_write_json(const char* path, const char* device, double roof,
                       const struct bench_result* results, size_t n);

@@ -98,12 +98,28 @@ static void put_case(FILE* file, const struct bench_case* t)
                 t->wavelet, mode_name(t->mode), t->rows, t->cols, t->levels, t->inverse);
 }
 
-static void put_sections(FILE* file, const struct bench_subject* s)
+static void put_numbers(FILE* file, const char* name, const double* values, size_t n)
 {
-    fprintf(file, ", \"sos\": [");
-    for (size_t i = 0; i < s->n_sections * 6; ++i)
-        fprintf(file, "%s%.17g", i == 0 ? "[" : i % 6 ? ", " : "], [", s->sos[i]);
-    fprintf(file, "]]");
+    fprintf(file, ", \"%s\": [", name);
+    for (size_t i = 0; i < n; ++i)
+        fprintf(file, "%s%.17g", i ? ", " : "", values[i]);
+    fprintf(file, "]");
+}
+
+/* What the case filters with, where names and sizes do not say it. */
+static void put_coefficients(FILE* file, const struct bench_case* t)
+{
+    struct bench_subject s = {.test = t};
+    double low[128], high[128]; /* the table's longest has 102 taps */
+    size_t n;
+    if (t->core == BENCH_IIR && bench_subject_sections(&s))
+        put_numbers(file, "sos", s.sos, s.n_sections * 6);
+    if (t->core == BENCH_DWT && cufilter_dwt_wavelet(t->wavelet, &n, low, high, NULL,
+                                                     NULL, 128) == CUFILTER_OK) {
+        put_numbers(file, "dec_lo", low, n);
+        put_numbers(file, "dec_hi", high, n);
+    }
+    bench_subject_free(&s);
 }
 
 bool bench_write_cases(const char* path)
@@ -113,14 +129,12 @@ bool bench_write_cases(const char* path)
         return false;
     fprintf(file, "{\"cases\": [\n");
     for (size_t i = 0; i < bench_n_cases; ++i) {
-        struct bench_subject s = {.test = bench_cases + i};
-        fprintf(file, "{\"case\": \"%s\", \"from\": \"%s\", ", s.test->name,
-                s.test->from);
-        put_case(file, s.test);
-        if (s.test->core == BENCH_IIR && bench_subject_sections(&s))
-            put_sections(file, &s);
+        const struct bench_case* const test = bench_cases + i;
+        fprintf(file, "{\"case\": \"%s\", \"from\": \"%s\", ", test->name,
+                test->from);
+        put_case(file, test);
+        put_coefficients(file, test);
         fprintf(file, "}%s\n", i + 1 < bench_n_cases ? "," : "");
-        bench_subject_free(&s);
     }
     fprintf(file, "]}\n");
     return fclose(file) == 0;

@@ -58,12 +58,13 @@ class BenchTest(unittest.TestCase):
         self.assertEqual([one[k] for k in ("core", "channels", "decimation", "taps")],
                          ["pfb", 1024, 512, 12288])
         for case in cases.values():
-            if case["core"] != "iir":
-                continue
-            self.assertEqual(len(case["sos"]), case["order"] // 2)
-            for section in case["sos"]:
-                self.assertEqual(section[3], 1)
-                self.assertLess(section[5], 1)  # the squared radius of its poles
+            if case["core"] == "iir":
+                self.assertEqual(len(case["sos"]), case["order"] // 2 * 6)
+                self.assertEqual(set(case["sos"][3::6]), {1})
+                self.assertLess(max(case["sos"][5::6]), 1)  # squared radii of poles
+            if case["core"] == "dwt":  # low and high pass
+                self.assertAlmostEqual(sum(case["dec_lo"]), 2 ** 0.5, places=9)
+                self.assertAlmostEqual(sum(case["dec_hi"]), 0, places=9)
 
     def test_calls_of_a_size(self):
         found, _ = self.results("--case", "iir 2", "--items", "5000")
