@@ -36,7 +36,7 @@ BARS.update((("cupy", "iir %d" % order), 5) for order in (2, 4, 8, 16))
 
 
 def bar_of(peer, case):
-    if peer == "pywt" and case["wavelet"] in ("db4", "bior3.3"):
+    if peer == "pywt" and case.get("wavelet") in ("db4", "bior3.3"):
         return 1
     return BARS.get((peer, case["case"]))
 
@@ -119,7 +119,7 @@ def difference(got, wanted):
 
 class Way:
     """One function of a peer that does a case. prepare(x) gives what is called, and
-    compare(what it returns, x) gives two arrays that should be equal."""
+    compare(what it returns, x) gives its result and what that should be equal to."""
 
     def __init__(self, function, prepare, compare, most_items=None):
         self.function, self.prepare, self.compare = function, prepare, compare
@@ -270,8 +270,7 @@ class Torch(Peer):
             start = first % 2
             at = (start - first) // 2
             part = x[(slice(start, None),) * x.ndim]
-            y = self.to_host(convolve(self.to_device(part)[None, None], weight,
-                                      stride=2))[0, 0]
+            y = convolve(self.to_device(part)[None, None], weight, stride=2)[0, 0]
             whole = exact_dwt({**case, "levels": 1}, x)
             return y, whole[tuple(slice(at, at + n) for n in y.shape)]
 
@@ -383,6 +382,11 @@ class Row:
                 "bar": self.bar or 0}
 
 
+def can_do(case, peers, device):
+    return any(peer.blocks(case, device) if name == "gnuradio" else peer.ways(case)
+               for name, peer in peers.items())
+
+
 def rows_of_arrays(case, name, peer, items):
     """(row, what measures it with our seconds an item)."""
     for way in peer.ways(case):
@@ -430,6 +434,7 @@ def measure_case(case, rows, ours):
 def measure_all(args, cases, peers, device):
     """(rows of peers, ours by case's name): rounds in which all take turns."""
     rows, ours = {}, {}
+    cases = [case for case in cases if can_do(case, peers, device)]
     for i in range(args.runs):
         for k, case in enumerate(cases):
             name = case["case"]
@@ -474,6 +479,8 @@ def report(rows, peers, missing):
               "%g%s" % (r["bar"], " !" * (r["ratio"] < r["bar"])) if r["bar"] else "",
               "" if r["difference"] is None else "%.1e" % r["difference"])
              for r in results], left=3)
+    else:
+        print("none of them has what these cases do")
     failed = [row for row in rows if row.failure]
     for row in failed:
         print("%s, %s %s FAILED: %s" % (row.case["case"], row.name, row.function,
@@ -483,8 +490,10 @@ def report(rows, peers, missing):
 
 def device_of(args):
     """-1: the CPU."""
-    if args.device != "auto":
+    if args.device == "cpu" or args.device.isdigit():
         return -1 if args.device == "cpu" else int(args.device)
+    if args.device != "auto":
+        sys.exit("--device must be auto, cpu or a GPU's index, not %s" % args.device)
     found = common.bench_json(common.bench_program(args.bench), "--case", "iir 2",
                               "--mode", "latency", "--items", "1024")
     return -1 if found["device"] == "CPU" else 0

@@ -114,8 +114,8 @@ static void put_coefficients(FILE* file, const struct bench_case* t)
     size_t n;
     if (t->core == BENCH_IIR && bench_subject_sections(&s))
         put_numbers(file, "sos", s.sos, s.n_sections * 6);
-    if (t->core == BENCH_DWT && cufilter_dwt_wavelet(t->wavelet, &n, low, high, NULL,
-                                                     NULL, 128) == CUFILTER_OK) {
+    if (t->core == BENCH_DWT &&
+        cufilter_dwt_wavelet(t->wavelet, &n, low, high, NULL, NULL, 128) == CUFILTER_OK) {
         put_numbers(file, "dec_lo", low, n);
         put_numbers(file, "dec_hi", high, n);
     }
@@ -130,8 +130,7 @@ bool bench_write_cases(const char* path)
     fprintf(file, "{\"cases\": [\n");
     for (size_t i = 0; i < bench_n_cases; ++i) {
         const struct bench_case* const test = bench_cases + i;
-        fprintf(file, "{\"case\": \"%s\", \"from\": \"%s\", ", test->name,
-                test->from);
+        fprintf(file, "{\"case\": \"%s\", \"from\": \"%s\", ", test->name, test->from);
         put_case(file, test);
         put_coefficients(file, test);
         fprintf(file, "}%s\n", i + 1 < bench_n_cases ? "," : "");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The IIR core on the CPU, in MS/s of float values, best of several runs:
  *     iir_cpu_bench [threads]
- * First one core, beside the loop of scipy.signal.sosfilt for float32 (tests/
- * iir_cpu_bench.py has scipy itself); then 1, 2, 4 .. `threads` threads on long calls.
- * `error` is the relative rms error against the recursion in double. */
+ * First one core, beside the loop of scipy.signal.sosfilt for float32
+ * (cufilter-bench-peers has scipy itself); then 1, 2, 4 .. `threads` threads on long
+ * calls. `error` is the relative rms error against the recursion in double. */
 #include <cufilter/cufilter.h>
 
 #include <math.h>

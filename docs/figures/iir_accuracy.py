@@ -9,16 +9,13 @@ Prints the table of docs/iir.md and writes iir_accuracy.png beside this script. 
 sections as designed, beside the output's largest value. GNU Radio's own iir_filter_ffd and
 iir_filter_ccf run (b, a) of the same design; sosfilt in float32 runs the sections."""
 
-import os
 import sys
 
+import iir_core
 import numpy as np
-from drawing import FOLDER, plt, run, save
+from drawing import plt, run, save
 from gnuradio import filter as stock
 from scipy import signal
-
-sys.path.insert(0, os.path.join(FOLDER, "..", "..", "tests"))
-import iir_core  # noqa: E402
 
 N = 65536
 
