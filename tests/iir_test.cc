@@ -589,6 +589,7 @@ public:
             calls.insert(calls.end(), {n, 4 * n + 2047, 13 * n});
         for (const cascade& sos :
              {cascade{{0.01, 0, 0, 1, -0.99, 0}}, cascade{{0.3, 0.1, 0, 1, 0.9, 0}},
+              cascade{{1, 0, 0, 1, 0.02, 0}}, cascade{{2, -0.5, 0, 2, 1.99996, 0}},
               resonator(0.9999, 0.3), butterworth(2, 0.2), butterworth(4, 0.01)})
             for (size_t width : {1, 2, 6}) {
                 const size_t channels = width > 1 ? width / 2 : 1, items = 500000;

@@ -156,6 +156,7 @@ static void choose_form(struct iir_cpu_plan* plan, bool unit)
             s->b2 = 1;
     }
     plan->first_order = plan->first_order && plan->lean;
+    plan->single = plan->first_order && plan->scaled.n == 1;
     for (size_t i = 0; i < plan->scaled.n; ++i)
         for (int k = 0; k < 4; ++k) {
             const double one = k % 3 == 0;

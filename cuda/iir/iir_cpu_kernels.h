@@ -64,16 +64,31 @@ INLINE vec NAME(imaginary)(double im)
 }
 #define imaginary NAME(imaginary)
 
+/* A vector from W floats, and back. GCC 12 makes two halves of a conversion of eight. */
+INLINE vec NAME(widen_vector)(const float* x)
+{
+#if W == 8
+    return (vec)_mm512_cvtps_pd(_mm256_loadu_ps(x));
+#else
+    return __builtin_convertvector(*(const narrow*)x, vec);
+#endif
+}
+
+INLINE void NAME(shorten_vector)(float* y, vec v)
+{
+#if W == 8
+    _mm256_storeu_ps(y, _mm512_cvtpd_ps((__m512d)v));
+#else
+    *(narrow*)y = __builtin_convertvector(v, narrow);
+#endif
+}
+
 /* A row from eight floats, and back, times scale. */
 INLINE void NAME(widen)(double* row, const float* x)
 {
 #pragma GCC unroll 8
     for (size_t h = 0; h < H; ++h)
-#if W == 8 /* GCC 12 makes two halves of a conversion */
-        *(vec*)row = (vec)_mm512_cvtps_pd(_mm256_loadu_ps(x));
-#else
-        *(vec*)(row + h * W) = __builtin_convertvector(*(const narrow*)(x + h * W), vec);
-#endif
+        *(vec*)(row + h * W) = NAME(widen_vector)(x + h * W);
 }
 #define widen NAME(widen)
 
@@ -81,12 +96,7 @@ INLINE void NAME(shorten)(float* y, const double* row, double scale)
 {
 #pragma GCC unroll 8
     for (size_t h = 0; h < H; ++h)
-#if W == 8
-        _mm256_storeu_ps(y, _mm512_cvtpd_ps((__m512d)(*(const vec*)row * all(scale))));
-#else
-        *(narrow*)(y + h * W) =
-            __builtin_convertvector(*(const vec*)(row + h * W) * all(scale), narrow);
-#endif
+        NAME(shorten_vector)(y + h * W, *(const vec*)(row + h * W) * all(scale));
 }
 #define shorten NAME(shorten)
 
@@ -226,6 +236,38 @@ INLINE void NAME(lean_cascade)(const struct iir_sections* sections, double* v, s
     }
 }
 
+/* One lean section of first order: w = x - a1 w1, y = w + b1 w1. Four rows take one step
+ * from w to w; w2 has no use and stays. */
+INLINE void NAME(single)(const struct iir_section* k, double* v, size_t n, double* z)
+{
+    const vec a = all(-k->a1), b = all(k->b1), aa = a * a, a4 = aa * aa;
+    for (size_t h = 0; h < LANES; h += W) {
+        vec w = *(const vec*)(z + h);
+        size_t i = 0;
+        for (; i + 4 <= n; i += 4) {
+            vec x[4];
+#pragma GCC unroll 4
+            for (size_t c = 0; c < 4; ++c)
+                x[c] = *(const vec*)(v + (i + c) * LANES + h);
+            const vec two = a * x[0] + x[1], four = aa * two + (a * x[2] + x[3]);
+            const vec w0 = a * w + x[0], w1 = aa * w + two, w2 = a * w1 + x[2];
+            const vec w3 = a4 * w + four;
+            *(vec*)(v + i * LANES + h) = b * w + w0;
+            *(vec*)(v + (i + 1) * LANES + h) = b * w0 + w1;
+            *(vec*)(v + (i + 2) * LANES + h) = b * w1 + w2;
+            *(vec*)(v + (i + 3) * LANES + h) = b * w2 + w3;
+            w = w3;
+        }
+        for (; i < n; ++i) {
+            vec* const at = (vec*)(v + i * LANES + h);
+            const vec next = a * w + *at;
+            *at = b * w + next;
+            w = next;
+        }
+        *(vec*)(z + h) = w;
+    }
+}
+
 /* One complex section: a product c x is re(c) x + (-im(c), im(c)) swap(x). */
 INLINE void NAME(complex_section)(const struct iir_section* k,
                                   const struct iir_section* im, double* v, size_t n,
@@ -256,7 +298,9 @@ INLINE void NAME(complex_section)(const struct iir_section* k,
 INLINE void NAME(run)(const struct iir_cpu_plan* plan, double* v, size_t n, double* z)
 {
     const struct iir_sections* const sections = &plan->scaled;
-    if (plan->mix == 1 && plan->lean) {
+    if (plan->single) {
+        NAME(single)(sections->s, v, n, z);
+    } else if (plan->mix == 1 && plan->lean) {
         NAME(lean_cascade)(sections, v, n, z);
     } else if (plan->mix == 1) {
         NAME(cascade)(sections, v, n, z);
@@ -569,6 +613,21 @@ INLINE void NAME(add_impulses)(double* sum, const double* impulse, size_t row,
             *(vec*)(sum + k * LANES + h * W) = acc[k][h];
 }
 
+/* The first row alone, in sums that do not wait for each other. */
+INLINE void NAME(add_impulse)(double* sum, const double* impulse, size_t row,
+                              const double* v, size_t n)
+{
+    for (size_t h = 0; h < LANES; h += W) {
+        vec acc[4] = {*(const vec*)(sum + h)};
+        for (size_t i = 0; i < n; i += 4)
+#pragma GCC unroll 4
+            for (size_t c = 0; c < 4; ++c)
+                acc[c] += all(*(impulse - (i + c) * row)) *
+                          *(const vec*)(v + (i + c) * LANES + h);
+        *(vec*)(sum + h) = (acc[0] + acc[1]) + (acc[2] + acc[3]);
+    }
+}
+
 INLINE void NAME(add_all)(double* sum, const double* impulse, size_t row, const double* v,
                           size_t n, size_t rows, const bool complex_sections)
 {
@@ -604,7 +663,9 @@ INLINE size_t NAME(ends_from_zero)(const struct iir_cpu_plan* plan, double* ends
         const double* const impulse = plan->impulse + (L - 1 - from) * row;
         double* const v = kept ? kept + from * LANES : buffer;
         NAME(load_blocks)(plan, v, x + from * pitch, n, L, pitch);
-        if (plan->mix == 2)
+        if (plan->single)
+            NAME(add_impulse)(ends, impulse, row, v, n);
+        else if (plan->mix == 2)
             NAME(add_all)(ends, impulse, row, v, n, rows, true);
         else
             NAME(add_all)(ends, impulse, row, v, n, rows, false);
@@ -750,6 +811,131 @@ INLINE size_t NAME(blocks)(const struct iir_cpu_plan* plan, const float* x, floa
     return NAME(finish)(plan, state, bad, column);
 }
 
+/* ------------------------------------------------------------------ first order */
+
+/* v in the vector behind `before`, seen from `by` doubles further ahead: its first ones
+ * are the last ones of `before`. */
+INLINE vec NAME(behind)(vec before, vec v, const size_t by)
+{
+#if W == 8
+    const mask one = {7, 8, 9, 10, 11, 12, 13, 14}, two = {6, 7, 8, 9, 10, 11, 12, 13};
+    const mask four = {4, 5, 6, 7, 8, 9, 10, 11};
+#elif W == 4
+    const mask one = {3, 4, 5, 6}, two = {2, 3, 4, 5}, four = {0, 1, 2, 3};
+#else
+    const mask one = {1, 2}, two = {0, 1}, four = {0, 1};
+#endif
+    return by == 1   ? __builtin_shuffle(before, v, one)
+           : by == 2 ? __builtin_shuffle(before, v, two)
+                     : __builtin_shuffle(before, v, four);
+}
+#define behind NAME(behind)
+
+/* The last item of v, of `parts` doubles, in all items. */
+INLINE vec NAME(last)(vec v, const size_t parts)
+{
+#if W == 8
+    const mask one = {7, 7, 7, 7, 7, 7, 7, 7}, two = {6, 7, 6, 7, 6, 7, 6, 7};
+#elif W == 4
+    const mask one = {3, 3, 3, 3}, two = {2, 3, 2, 3};
+#else
+    const mask one = {1, 1}, two = {0, 1};
+#endif
+    return parts == 1 ? __builtin_shuffle(v, one) : __builtin_shuffle(v, two);
+}
+#define last NAME(last)
+
+/* The single section of one column over n items, W / parts neighbours in a vector: by
+ * doubling shifts each gets what its neighbours before it leave, then what the vectors
+ * before left, w of their last item. Two vectors take one step from w to w. Returns the
+ * items done. */
+INLINE size_t NAME(neighbours)(const struct iir_section* k, const float* x, float* y,
+                               size_t n, double scale, double* w1, const size_t parts,
+                               const bool pole_only)
+{
+    const size_t side = W / parts;
+    const vec b1 = all(k->b1), gain = all(scale);
+    double powers[W] __attribute__((aligned(8 * W))),
+        start[W] __attribute__((aligned(8 * W)));
+    vec a[4] = {all(-k->a1)};
+#pragma GCC unroll 4
+    for (size_t p = 1; p < 4; ++p)
+        a[p] = a[p - 1] * a[p - 1];
+    double power = 1;
+    for (size_t l = 0; l < W; ++l) {
+        power *= l % parts ? 1 : -k->a1;
+        powers[l] = power;
+        start[l] = w1[l % parts];
+    }
+    vec w = *(const vec*)start;
+    const vec reach[2] = {*(const vec*)powers, *(const vec*)powers * power};
+    const vec across = all(power * power);
+    size_t i = 0;
+    for (; i + 2 * side <= n; i += 2 * side) {
+        vec sum[2];
+#pragma GCC unroll 2
+        for (size_t v = 0; v < 2; ++v) {
+            sum[v] = NAME(widen_vector)(x + (i + v * side) * parts);
+#pragma GCC unroll 3
+            for (size_t p = 0; (size_t)1 << p < side; ++p)
+                sum[v] += a[p] * behind((vec){0}, sum[v], parts << p);
+        }
+        sum[1] += reach[0] * last(sum[0], parts);
+        vec before = w;
+#pragma GCC unroll 2
+        for (size_t v = 0; v < 2; ++v) {
+            vec out = reach[v] * w + sum[v];
+            if (!pole_only) {
+                const vec now = out;
+                out += b1 * behind(before, now, parts);
+                before = now;
+            }
+            NAME(shorten_vector)(y + (i + v * side) * parts, out * gain);
+        }
+        w = across * w + last(sum[1], parts);
+    }
+    for (size_t p = 0; p < parts; ++p)
+        w1[p] = w[p];
+    return i;
+}
+
+/* A column whose items are neighbours; a state that is not finite becomes zero after a
+ * piece. */
+INLINE size_t NAME(single_column)(const struct iir_cpu_plan* plan, const float* x,
+                                  float* y, size_t n, double* column)
+{
+    const struct iir_section* const k = plan->scaled.s;
+    const size_t parts = plan->parts;
+    const double scale = plan->scale[0];
+    size_t recoveries = 0;
+    for (size_t from = 0, count; from < n; from += count) {
+        count = n - from < PIECE ? n - from : PIECE;
+        const float* const in = x + from * parts;
+        float* const out = y + from * parts;
+        size_t done;
+        if (parts == 1)
+            done = k->b1 == 0
+                       ? NAME(neighbours)(k, in, out, count, scale, column, 1, true)
+                       : NAME(neighbours)(k, in, out, count, scale, column, 1, false);
+        else
+            done = k->b1 == 0
+                       ? NAME(neighbours)(k, in, out, count, scale, column, 2, true)
+                       : NAME(neighbours)(k, in, out, count, scale, column, 2, false);
+        for (; done < count; ++done)
+            for (size_t p = 0; p < parts; ++p) {
+                const double w = (double)in[done * parts + p] - k->a1 * column[p];
+                out[done * parts + p] = (float)((w + k->b1 * column[p]) * scale);
+                column[p] = w;
+            }
+        for (size_t p = 0; p < parts; ++p) {
+            const bool finite = all_finite(column + p, 1);
+            recoveries += !finite;
+            column[p] = finite ? column[p] : 0;
+        }
+    }
+    return recoveries;
+}
+
 /* Fewer items than the shortest blocks hold: one after the other in the first lanes. */
 INLINE size_t NAME(rest)(const struct iir_cpu_plan* plan, const float* x, float* y,
                          size_t n, size_t pitch, double* column)
@@ -786,6 +972,10 @@ static size_t NAME(whole)(const struct iir_cpu_plan* plan, const float* x, float
 {
     const size_t side = LANES / plan->parts, few = plan->n_steps;
     size_t done = 0;
+    if (plan->single && pitch == plan->parts) {
+        *recoveries += NAME(single_column)(plan, x, y, n, column);
+        return n;
+    }
     for (size_t size = plan->n_sizes; size-- > 0;) {
         const size_t L = iir_block_sizes[size];
         /* A short state's chain costs less than loading most items twice. */
@@ -850,6 +1040,8 @@ static const struct iir_cpu_kernels NAME(kernels) = {
 #undef shorten
 #undef PAIRS
 #undef factors
+#undef behind
+#undef last
 #undef run
 #undef W
 #undef GROUP

@@ -12,6 +12,7 @@
 #define LANES IIR_LANES
 #define TILE 64
 #define KEPT IIR_KEPT
+#define PIECE CUFILTER_IIR_PIECE
 #define STATE_ROWS (2 * CUFILTER_IIR_MAX_SECTIONS)
 #define STATE (2 * STATE_ROWS) /* doubles of one column's, complex sections' too */
 #define FEW IIR_FEW

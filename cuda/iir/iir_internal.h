@@ -129,6 +129,7 @@ struct iir_cpu_plan {
     size_t mix, twins;
     size_t parts; /* mix twins */
     bool lean;    /* states are w, not z: see iir_cpu_kernels.h */
+    bool single;  /* one lean section of first order, whose w2 has no use */
     double scale[CUFILTER_IIR_MAX_SECTIONS];
     /* From a section's z1, z2 to the state that runs, and back, rows first. */
     double enter[CUFILTER_IIR_MAX_SECTIONS][4], leave[CUFILTER_IIR_MAX_SECTIONS][4];
