@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A FIR handle of the C API as an object that throws. */
 #include "fir_engine.h"
+#include "planner_lock.h"
 #include "status.h"
 #include <volk/volk.h>
 #include <volk/volk_alloc.hh>
@@ -42,6 +43,7 @@ fir_engine::fir_engine(const fir_settings& settings, const void* taps, size_t n_
     config.round_output = settings.type == CUFILTER_FIR_FSF && volk_rounds_to_int16();
 
     cufilter_fir* fir = nullptr;
+    const planner_lock planning;
     check_status(cufilter_fir_create(&fir, &config), d_block);
     d_fir.reset(fir);
     d_device = cufilter_fir_get_device(fir);
@@ -49,6 +51,7 @@ fir_engine::fir_engine(const fir_settings& settings, const void* taps, size_t n_
 
 void fir_engine::set_taps(const void* taps, size_t n_taps)
 {
+    const planner_lock planning;
     check_status(cufilter_fir_set_taps(d_fir.get(), taps, n_taps), d_block);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The filter bank handles of the C API as objects that throw. */
 #include "pfb_engine.h"
+#include "planner_lock.h"
 #include "status.h"
 #include <algorithm>
 #include <stdexcept>
@@ -74,6 +75,7 @@ void pfb_engine::open(const std::vector<float>& taps, const std::vector<int>& ma
     config.initial_count = count;
 
     cufilter_pfb* pfb = nullptr;
+    const planner_lock planning;
     check_status(cufilter_pfb_create(&pfb, &config), d_settings.block);
     d_pfb.reset(pfb);
     d_device = cufilter_pfb_get_device(pfb);
@@ -152,6 +154,7 @@ void pfb_synth_engine::open(const std::vector<float>& taps, const std::vector<in
     config.initial_count = count;
 
     cufilter_pfb_synth* synth = nullptr;
+    const planner_lock planning;
     check_status(cufilter_pfb_synth_create(&synth, &config), d_settings.block);
     d_synth.reset(synth);
     d_device = cufilter_pfb_synth_get_device(synth);

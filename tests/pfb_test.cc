@@ -8,6 +8,7 @@
 #include "runner.h"
 
 #include <cppunit/extensions/HelperMacros.h>
+#include <fftw3.h>
 
 #include <atomic>
 #include <chrono>
@@ -305,6 +306,7 @@ class channelizer_test : public CppUnit::TestFixture
     CPPUNIT_TEST(any_segmentation);
     CPPUNIT_TEST(item_by_item);
     CPPUNIT_TEST(same_bits_again);
+    CPPUNIT_TEST(threads_of_other_plans);
     CPPUNIT_TEST(maps);
     CPPUNIT_TEST(layouts);
     CPPUNIT_TEST(late_in_the_stream);
@@ -427,6 +429,25 @@ public:
             const std::vector<cf> a = first.run(x, lengths), b = second.run(x, lengths);
             require(!std::memcmp(a.data(), b.data(), a.size() * sizeof(cf)),
                     say(c.K, c.R, "differs from run to run"));
+        }
+    }
+
+    /* FFTW keeps the number of threads that whoever planned last has asked for: it must
+     * change neither speed nor bits. */
+    void threads_of_other_plans()
+    {
+        const std::vector<cf> h = random_taps(500, false, 65);
+        for (const size_t K : {64, 128}) {
+            const std::vector<cf> x = noise(K * 300, 66);
+            const std::vector<cf> expected = bank(K, K, h).run(x, {x.size()});
+            fftwf_init_threads();
+            fftwf_plan_with_nthreads(4);
+            bank other(K, K, h);
+            require(fftwf_planner_nthreads() == 4, "others keep their threads");
+            fftwf_plan_with_nthreads(1);
+            const std::vector<cf> y = other.run(x, {x.size()});
+            require(!std::memcmp(y.data(), expected.data(), y.size() * sizeof(cf)),
+                    say(K, "channels: other bits"));
         }
     }
 

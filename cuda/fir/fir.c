@@ -2,6 +2,7 @@
 /* The FIR object: checks what comes in, keeps the count of items, holds the backend, and
  * switches taps at call boundaries. */
 #include "fir_internal.h"
+#include "../core/fftw_planner.h"
 
 #include <fftw3.h>
 #include <math.h>
@@ -104,8 +105,9 @@ static enum cufilter_status design_from_taps(struct fir_design** design,
 /* h = IDFT(H), in double. */
 static enum cufilter_status inverse_dft(double (*h)[2], const float* response, size_t n)
 {
-    fftw_make_planner_thread_safe();
-    fftw_plan plan = fftw_plan_dft_1d((int)n, h, h, FFTW_BACKWARD, FFTW_ESTIMATE);
+    const struct cufilter_fftw_planner before = cufilter_fftw_begin(1);
+    const fftw_plan plan = fftw_plan_dft_1d((int)n, h, h, FFTW_BACKWARD, FFTW_ESTIMATE);
+    cufilter_fftw_end(before);
     if (!plan)
         return cufilter_fail(CUFILTER_ERR_INTERNAL,
                              "cufilter_fir_set_response: no FFT plan for %zu points", n);

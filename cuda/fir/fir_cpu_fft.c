@@ -10,6 +10,7 @@
  * real transforms take as long as complex ones of the same size (1.09 us at 1024), so
  * they are made from complex ones of half the size. */
 #include "fir_cpu_internal.h"
+#include "../core/fftw_planner.h"
 #include "../core/profile.h"
 
 #include <math.h>
@@ -25,15 +26,6 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cpu_fft* floats;
 static struct cpu_fft_double* doubles;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-/* The planner is shared with every other user of FFTW in the process. */
-static void prepare_fftw(void)
-{
-    fftwf_init_threads();
-    fftwf_make_planner_thread_safe();
-    fftw_make_planner_thread_safe();
-}
 
 size_t cpu_fft_floats(const struct cpu_fft* fft)
 {
@@ -116,16 +108,15 @@ static bool make_plans(struct cpu_fft* fft, fftwf_complex* a, fftwf_complex* b)
 static struct cpu_fft* make(const struct cpu_fft* wanted)
 {
     const size_t n = wanted->n;
-    const int threads_before = fftwf_planner_nthreads();
     struct cpu_fft* const fft = calloc(1, sizeof *fft);
     fftwf_complex* const a = cufilter_alloc((n + 2 + ROWS * STRIP) * sizeof *a);
     fftwf_complex* const b = cufilter_alloc((n + 2) * sizeof *b);
     bool made = fft && a && b;
     if (made) {
         *fft = *wanted;
-        fftwf_plan_with_nthreads(fft->n_threads);
+        const struct cufilter_fftw_planner before = cufilter_fftw_begin(fft->n_threads);
         made = make_plans(fft, a, b);
-        fftwf_plan_with_nthreads(threads_before);
+        cufilter_fftw_end(before);
         fft->twist = fft->real ? make_twist(fft) : NULL;
         made = made && (!fft->real || fft->twist);
     }
@@ -160,7 +151,6 @@ const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads, bool in_or
         wanted.n_rows = ROWS;
         wanted.n_columns = points / ROWS;
     }
-    pthread_once(&once, prepare_fftw);
     pthread_mutex_lock(&lock);
     for (fft = floats; fft; fft = fft->next)
         if (fft->n == n && fft->real == real && fft->in_order == wanted.in_order &&
@@ -279,10 +269,11 @@ void cpu_fft_inverse(const struct cpu_fft* fft, float* bins, float* time)
 static fftw_complex* transform_taps(size_t n, const double* h, size_t from, size_t count,
                                     double scale)
 {
-    pthread_once(&once, prepare_fftw);
     fftw_complex* const a = cufilter_alloc(n * sizeof *a);
-    fftw_plan plan =
+    const struct cufilter_fftw_planner before = cufilter_fftw_begin(1);
+    const fftw_plan plan =
         a ? fftw_plan_dft_1d((int)n, a, a, FFTW_FORWARD, FFTW_ESTIMATE) : NULL;
+    cufilter_fftw_end(before);
     if (!plan) {
         cufilter_free(a);
         return NULL;
@@ -361,6 +352,7 @@ static struct cpu_fft_double* make_double(size_t n, bool real)
     fftw_complex* const b = cufilter_alloc((n + 2) * sizeof *b);
     if (fft && a && b) {
         const int points = (int)n;
+        const struct cufilter_fftw_planner before = cufilter_fftw_begin(1);
         *fft = (struct cpu_fft_double){.n = n, .real = real};
         fft->bins = real ? n / 2 + 1 : n;
         fft->forward = real ? fftw_plan_dft_r2c_1d(points, a, b, FFTW_ESTIMATE)
@@ -369,6 +361,7 @@ static struct cpu_fft_double* make_double(size_t n, bool real)
         fft->inverse = real ? fftw_plan_dft_c2r_1d(points, b, a, FFTW_ESTIMATE)
                             : fftw_plan_dft_1d(points, b, (fftw_complex*)a, FFTW_BACKWARD,
                                                FFTW_ESTIMATE);
+        cufilter_fftw_end(before);
     }
     cufilter_free(a);
     cufilter_free(b);
@@ -385,7 +378,6 @@ static struct cpu_fft_double* make_double(size_t n, bool real)
 const struct cpu_fft_double* cpu_fft_double_get(size_t n, bool real)
 {
     struct cpu_fft_double* fft;
-    pthread_once(&once, prepare_fftw);
     pthread_mutex_lock(&lock);
     for (fft = doubles; fft; fft = fft->next)
         if (fft->n == n && fft->real == real)

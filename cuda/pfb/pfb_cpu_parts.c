@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taps, history and transforms of the filter banks on the CPU. */
 #include "pfb_cpu_internal.h"
+#include "../core/fftw_planner.h"
 #include "../core/profile.h"
 
 #include <stdio.h>
@@ -136,10 +137,11 @@ enum cufilter_status pfb_fft_make(struct pfb_fft* fft, size_t n, int sign)
                              __func__, fft->rows);
     fftwf_complex* const data = (fftwf_complex*)fft->data;
     const int pitch = (int)fft->pitch, rows = (int)fft->rows;
-    fftwf_make_planner_thread_safe();
+    const struct cufilter_fftw_planner before = cufilter_fftw_begin(1);
     fft->all = fftwf_plan_many_dft(1, &size, rows, data, NULL, 1, pitch, data, NULL, 1,
                                    pitch, sign, FFTW_ESTIMATE);
     fft->one = fftwf_plan_dft_1d(size, data, data, sign, FFTW_ESTIMATE);
+    cufilter_fftw_end(before);
     if (fft->all && fft->one)
         return CUFILTER_OK;
     pfb_fft_free(fft);
