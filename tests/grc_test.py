@@ -16,6 +16,11 @@ import tempfile
 
 import yaml
 from cufilter_qa import TestCase, main
+from gnuradio import gr
+
+# Not /usr/local's as well, whose descriptions of an installed gr-cufilter would win.
+os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.path.join(
+    gr.prefix(), "share", "gnuradio", "grc", "blocks")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BLOCKS = os.environ.get("CUFILTER_GRC_BLOCKS", os.path.join(HERE, "..", "grc"))
@@ -148,7 +153,6 @@ class Grc(TestCase):
 class Descriptions(Grc):
     @classmethod
     def setUpClass(cls):
-        from gnuradio import gr
         from gnuradio.grc.core.platform import Platform
 
         class Recorder(logging.Handler):
