@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import gnuradio
@@ -220,6 +221,29 @@ class Snippets(Manual):
             os.chdir(here)
             gnuradio.filter = stock
             sys.modules.update(modules)
+
+
+class Figures(Manual):
+    def test_scripts_draw(self):
+        """The quick ones, elsewhere; that they need no more than what is installed."""
+        sys.path.insert(0, str(ROOT / "docs/figures"))
+        try:
+            import drawing
+            import make_figures
+            import make_wavelet_figures
+        except ImportError as error:
+            self.skipTest(str(error))
+        quick = (make_figures.fft_filter_figure, make_figures.single_pole_figure,
+                 make_wavelet_figures.wavelet_figure, make_wavelet_figures.denoise_figure,
+                 make_wavelet_figures.threshold_figure)
+        with tempfile.TemporaryDirectory() as folder:
+            with unittest.mock.patch.object(drawing, "FOLDER", folder):
+                for draw in quick:
+                    draw()
+            drawn = os.listdir(folder)
+        self.demand(len(drawn) == len(quick), "a figure is missing", drawn)
+        for name in drawn:
+            self.demand((ROOT / "docs/figures" / name).exists(), name, "not in docs/figures")
 
 
 class Docstrings(Manual):

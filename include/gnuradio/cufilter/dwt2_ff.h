@@ -15,6 +15,13 @@ namespace cufilter {
  * \brief 2-D wavelet transform: float[rows * cols] in, float[coef_count()] out
  * \ingroup cufilter
  *
+ * A level takes a row x of N samples, with filters of F taps, to
+ *
+ *     a[o] = sum_{j=0}^{F-1} dec_lo[j] x[2 o + s - j],   d[o] the same with dec_hi
+ *
+ * with s = 1 and floor((N+F-1)/2) outputs, or in the mode periodization s = F/2 and
+ * ceil(N/2); the next level takes a. Rows and columns are filtered at each level.
+ *
  * The coefficients of an image are A_J, H_J, V_J, D_J ... H_1, V_1, D_1 without gaps,
  * each a matrix row by row, as pywt.wavedec2() gives them: H is high-pass from row to
  * row. dwt2_bands() tells where each lies. Any size, odd too.

@@ -15,6 +15,13 @@ namespace cufilter {
  * \brief Discrete wavelet transform of vectors: float[size] in, float[coef_count()] out
  * \ingroup cufilter
  *
+ * A level takes a row x of N samples, with filters of F taps, to
+ *
+ *     a[o] = sum_{j=0}^{F-1} dec_lo[j] x[2 o + s - j],   d[o] the same with dec_hi
+ *
+ * with s = 1 and floor((N+F-1)/2) outputs, or in the mode periodization s = F/2 and
+ * ceil(N/2); the next level takes a.
+ *
  * The coefficients of a vector are A_J, D_J ... D_1 without gaps, as the list that
  * pywt.wavedec() gives; dwt_bands() tells where each lies. Any size, odd too.
  */

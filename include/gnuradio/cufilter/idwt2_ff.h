@@ -15,6 +15,12 @@ namespace cufilter {
  * \brief Inverse of dwt2_ff: float[coef_count()] in, float[rows * cols] out
  * \ingroup cufilter
  *
+ * The inverse of a level is
+ *
+ *     y[n] = sum_k a[k] rec_lo[n + r - 2k] + d[k] rec_hi[n + r - 2k],   n = 0 .. N-1
+ *
+ * with r = F-2, or in the mode periodization r = F/2 - 1 and a, d continued periodically.
+ *
  * The coefficients of an image are A_J, H_J, V_J, D_J ... H_1, V_1, D_1 without gaps,
  * each a matrix row by row, as pywt.wavedec2() gives them: H is high-pass from row to
  * row. dwt2_bands() tells where each lies. Any size, odd too.

@@ -15,6 +15,12 @@ namespace cufilter {
  * \brief Inverse of dwt_ff: float[coef_count()] in, float[size] out
  * \ingroup cufilter
  *
+ * The inverse of a level is
+ *
+ *     y[n] = sum_k a[k] rec_lo[n + r - 2k] + d[k] rec_hi[n + r - 2k],   n = 0 .. N-1
+ *
+ * with r = F-2, or in the mode periodization r = F/2 - 1 and a, d continued periodically.
+ *
  * The coefficients of a vector are A_J, D_J ... D_1 without gaps, as the list that
  * pywt.wavedec() gives; dwt_bands() tells where each lies. Any size, odd too.
  */
