@@ -33,7 +33,7 @@ def name_of(path):
 
 
 def without_code(text):
-    return re.sub(r"^( {4}.*|```.*?^```)$", "", text, flags=re.M | re.S)
+    return re.sub(r"^( {4}[^\n]*|```.*?^```)$", "", text, flags=re.M | re.S)
 
 
 def parameters(signature):
