@@ -210,6 +210,8 @@ enum cufilter_status cufilter_pfb_process(cufilter_pfb* pfb, const void* in, siz
                              __func__, n_in, count, out->capacity);
     if (count)
         CUFILTER_TRY(pfb_frames_check(&y, out, pfb->spec.n_map, count, __func__));
+    else if (out)
+        y = (struct pfb_frames){out->layout, out->data, out->ports, out->pitch};
     CUFILTER_TRY(pfb_live_adopt(&pfb->live, pfb->self));
     if (n_in == 0)
         return CUFILTER_OK;

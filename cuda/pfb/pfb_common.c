@@ -173,6 +173,25 @@ void pfb_live_offer_map(struct pfb_live* live, void* map)
     live->free_map(overtaken);
 }
 
+/* Leaves what could not be adopted for the next call, where no setter has left another.
+ */
+static void give_back(struct pfb_live* live, void* plan, size_t n_taps, void* map)
+{
+    pthread_mutex_lock(&live->lock);
+    if (plan && !live->next_plan) {
+        live->next_plan = plan;
+        live->next_taps = n_taps;
+        plan = NULL;
+    }
+    if (!live->next_map) {
+        live->next_map = map;
+        map = NULL;
+    }
+    pthread_mutex_unlock(&live->lock);
+    live->free_plan(plan);
+    live->free_map(map);
+}
+
 enum cufilter_status pfb_live_adopt(struct pfb_live* live, void* self)
 {
     pthread_mutex_lock(&live->lock);
@@ -190,8 +209,7 @@ enum cufilter_status pfb_live_adopt(struct pfb_live* live, void* self)
     if (status == CUFILTER_OK)
         status = live->synchronize(self);
     if (status != CUFILTER_OK) {
-        live->free_plan(plan);
-        live->free_map(map);
+        give_back(live, plan, n_taps, map);
         return status;
     }
     if (plan) {

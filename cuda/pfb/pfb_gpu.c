@@ -510,6 +510,27 @@ static enum cufilter_status run_call(struct gpu* g, struct gpu_plan* p,
     return filter_piece(g, p, map, &c->whole, &c->y, NULL);
 }
 
+/* A call without frames is queued, too, only where they would be on the device: else the
+ * caller takes its input back when the call returns. */
+static enum cufilter_status no_frames(struct pfb_view* view, const struct pfb_spec* spec,
+                                      const struct pfb_frames* frames)
+{
+    const bool ports = frames->layout == CUFILTER_PFB_PORTS && frames->ports;
+    const size_t n = ports ? spec->n_map : 1;
+    view->memory = CUFILTER_MEMORY_DEVICE;
+    for (size_t o = 0; o < n && view->memory == CUFILTER_MEMORY_DEVICE; ++o) {
+        const void* const p = ports ? frames->ports[o] : frames->data;
+        enum cufilter_memory memory;
+        void* address;
+        if (!p)
+            continue;
+        CUFILTER_TRY(cufilter_memory_of(spec->device, p, 0, &memory, &address));
+        if (memory != CUFILTER_MEMORY_DEVICE)
+            view->memory = CUFILTER_MEMORY_MAPPED;
+    }
+    return CUFILTER_OK;
+}
+
 static enum cufilter_status gpu_process(void* self, void* plan, void* map, const void* x,
                                         size_t n_in, const struct pfb_frames* y,
                                         int64_t first, uint64_t frame, size_t n_frames)
@@ -523,10 +544,11 @@ static enum cufilter_status gpu_process(void* self, void* plan, void* map, const
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
     CUFILTER_TRY(
         cufilter_memory_of(g->spec.device, x, n_in * PFB_ITEM, &c.x_memory, &c.x_device));
-    c.y.memory = CUFILTER_MEMORY_DEVICE; /* with no frames, never written */
     if (n_frames)
         CUFILTER_TRY(
             pfb_view_of(&c.y, &g->ports, g->spec.device, y, g->spec.n_map, n_frames));
+    else
+        CUFILTER_TRY(no_frames(&c.y, &g->spec, y));
     const enum cufilter_status status = run_call(g, plan, map, &c);
     if (status != CUFILTER_OK) {
         cufilter_gpu_drain(&g->gpu);

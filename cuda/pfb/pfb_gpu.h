@@ -15,6 +15,10 @@ struct pfb_port_table {
     void** addresses; /* [rows] */
     size_t rows;
     struct cufilter_gpu_buffer pinned, device;
+    /* Of queued calls: a slot is free again when its event is there. */
+    struct cufilter_gpu_buffer upload[CUFILTER_GPU_SLOTS]; /* pinned */
+    cudaEvent_t uploaded[CUFILTER_GPU_SLOTS];
+    unsigned uploads;
 };
 
 /* Frames as a launch takes them. */

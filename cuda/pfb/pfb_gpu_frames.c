@@ -37,13 +37,39 @@ enum cufilter_status pfb_view_of(struct pfb_view* view, struct pfb_port_table* t
                                   &view->memory, &view->data);
     CUFILTER_TRY(size_table(table, rows));
     view->memory = CUFILTER_MEMORY_DEVICE;
-    for (size_t o = 0; o < rows && view->memory != CUFILTER_MEMORY_HOST; ++o) {
+    bool on_device = false;
+    for (size_t o = 0; o < rows; ++o) {
         enum cufilter_memory memory;
         CUFILTER_TRY(cufilter_memory_of(device, frames->ports[o], n_frames * PFB_ITEM,
                                         &memory, &table->addresses[o]));
         if (memory == CUFILTER_MEMORY_HOST || view->memory == CUFILTER_MEMORY_DEVICE)
             view->memory = memory;
+        on_device = on_device || memory == CUFILTER_MEMORY_DEVICE;
     }
+    if (on_device && view->memory == CUFILTER_MEMORY_HOST)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "pfb_gpu: ports must be memory that GPU %d reaches, or all "
+                             "of them the host's, not pageable memory beside a GPU's",
+                             device);
+    return CUFILTER_OK;
+}
+
+/* Queues the copy of the table to the device, from memory that stays as it is until the
+ * copy is done. */
+static enum cufilter_status upload(struct pfb_port_table* table, size_t bytes,
+                                   cudaStream_t stream)
+{
+    const unsigned slot = table->uploads % CUFILTER_GPU_SLOTS;
+    cudaEvent_t* const event = &table->uploaded[slot];
+    if (!*event)
+        CUFILTER_TRY_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    CUFILTER_TRY_CUDA(cudaEventSynchronize(*event));
+    CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &table->upload[slot], bytes));
+    memcpy(table->upload[slot].host, table->addresses, bytes);
+    CUFILTER_TRY_CUDA(cudaMemcpyAsync(table->device.device, table->upload[slot].host,
+                                      bytes, cudaMemcpyHostToDevice, stream));
+    CUFILTER_TRY_CUDA(cudaEventRecord(*event, stream));
+    ++table->uploads;
     return CUFILTER_OK;
 }
 
@@ -59,19 +85,22 @@ enum cufilter_status pfb_view_bind(struct pfb_view* view, struct pfb_port_table*
         view->ports = table->pinned.device;
         return CUFILTER_OK;
     }
-    /* A queued launch may still read the old table: the copy is queued behind it, and
-     * takes pageable memory along before it returns. */
+    /* A queued launch may still read the old table: the copy is queued behind it. */
     if (!table->device.device)
         CUFILTER_TRY(
             cufilter_gpu_grow_device("pfb_gpu", &table->device, bytes, "port table"));
-    CUFILTER_TRY_CUDA(cudaMemcpyAsync(table->device.device, table->addresses, bytes,
-                                      cudaMemcpyHostToDevice, gpu->stream));
+    CUFILTER_TRY(upload(table, bytes, gpu->stream));
     view->ports = table->device.device;
     return CUFILTER_OK;
 }
 
 void pfb_port_table_free(struct pfb_port_table* table)
 {
+    for (int i = 0; i < CUFILTER_GPU_SLOTS; ++i) {
+        if (table->uploaded[i])
+            cudaEventDestroy(table->uploaded[i]);
+        cufilter_gpu_free_buffer(&table->upload[i]);
+    }
     free(table->addresses);
     cufilter_gpu_free_buffer(&table->pinned);
     cufilter_gpu_free_buffer(&table->device);

@@ -73,7 +73,7 @@ struct pfb_backend {
     /* Frames `frame` + i for i in [0, n_frames), of which the newest item is x[first + i
      * R], 0 <= first, first + (n_frames-1) R < n_in, and x[n < 0] is history; then
      * appends x[0 .. n_in-1] to the history. n_in >= 1. On failure nothing has been
-     * appended. */
+     * appended. With no frames y is as the caller gave it, or zeros. */
     enum cufilter_status (*process)(void* self, void* plan, void* map, const void* x,
                                     size_t n_in, const struct pfb_frames* y,
                                     int64_t first, uint64_t frame, size_t n_frames);

@@ -60,8 +60,12 @@ block::block(memory kind, int device, size_t bytes, size_t offset)
         const size_t page = 4096;
         d_origin = std::aligned_alloc(page, (room / page + 1) * page);
         d_base = (char*)d_origin;
-        std::memset(d_base, fresh, room);
     }
+    const std::vector<unsigned char> all_fresh(room, fresh);
+    if (kind == memory::device)
+        model_cuda::poke(d_origin, all_fresh.data(), room);
+    else
+        std::memcpy(d_base, all_fresh.data(), room);
     if (kind == memory::registered)
         runner::expect(cufilter_buffer_register(device, d_base, room), CUFILTER_OK,
                        "registering");

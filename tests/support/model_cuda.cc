@@ -2,9 +2,11 @@
 // A model of the CUDA runtime: see model_cuda.h.
 #include "model_cuda.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -117,6 +119,9 @@ void reserve_addresses()
         std::exit(2);
     }
     m.addresses = static_cast<char*>(p);
+    /* Memory that is freed is soon asked for again: not to be given back. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     struct sigaction action = {};
     action.sa_sigaction = touched;
     action.sa_flags = SA_SIGINFO;
@@ -674,12 +679,20 @@ cudaError_t cudaDeviceSynchronize(void)
 
 // ---------------------------------------------------------------- memory
 
+// Poison; of much memory its ends, and the middle is what was there before.
+static void spoil(const range& r)
+{
+    const size_t end = std::min(r.bytes, (size_t)1 << 16);
+    std::memset(r.host, poison, end);
+    std::memset(r.host + r.bytes - end, poison, end);
+}
+
 cudaError_t cudaMalloc(void** p, size_t bytes)
 {
     return call(may::fail_for_memory, [=] {
         range r = {kind::device, current_device, bytes, take_address(bytes),
                    (char*)std::malloc(bytes + 1)};
-        std::memset(r.host, poison, bytes);
+        spoil(r);
         m.ranges.push_back(r);
         *p = (void*)r.address;
         return cudaSuccess;
@@ -699,7 +712,7 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned flags)
             fault("pinned memory is not mapped");
         range r = {kind::pinned, current_device, bytes, 0,
                    (char*)std::aligned_alloc(4096, bytes / 4096 * 4096 + 4096)};
-        std::memset(r.host, poison, bytes);
+        spoil(r);
         r.address = current_device == 0 ? (uintptr_t)r.host : take_address(bytes);
         m.ranges.push_back(r);
         *p = r.host;
@@ -867,6 +880,18 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* handle, unsigned)
     return call(may::fail, [=] {
         *handle = (cudaEvent_t)(m.next_handle += 16);
         m.events[*handle] = {current_device, nullptr};
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle)
+{
+    return call(may::fail_after, [=] {
+        const auto found = m.events.find(handle);
+        if (found == m.events.end())
+            return cudaErrorInvalidResourceHandle;
+        while (found->second.last && !found->second.last->done)
+            advance(m.streams.at(found->second.last->stream));
         return cudaSuccess;
     });
 }
