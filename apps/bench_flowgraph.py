@@ -186,7 +186,7 @@ def dwt_case(case, devices):
     block = "%sdwt%s_ff" % ("i" * case["inverse"], "2" if case["cols"] else "")
     size = (rows, cols) if case["cols"] else (cols,)
     return Case(case["case"], "dwt", 4 * rows * cols,
-                ours(block, devices, *size, case["wavelet"], case["mode"],
+                ours(block, devices, *size, case["wavelet"], case["dwt_mode"],
                      case["levels"], samples=rows * cols))
 
 

@@ -89,10 +89,10 @@ def exact_iir(case, x):
 def exact_bands(case, x):
     """Low and high along the last axis: a sum of `taps` products for every other item."""
     n, taps = x.shape[-1], len(case["dec_lo"])
-    periodic = case["mode"] == "periodization"
+    periodic = case["dwt_mode"] == "periodization"
     shift, count = (taps // 2, n // 2) if periodic else (1, (n + taps - 1) // 2)
     padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(taps, taps)],
-                    "wrap" if periodic else case["mode"])
+                    "wrap" if periodic else case["dwt_mode"])
     at = 2 * np.arange(count)[:, None] + shift + taps - np.arange(taps)
     return [padded[..., at] @ np.array(case[name]) for name in ("dec_lo", "dec_hi")]
 
@@ -215,7 +215,7 @@ class PyWavelets(Peer):
         two = "2" * (case["cols"] > 0)
         there = getattr(self.pywt, "wavedec" + two)
         back = getattr(self.pywt, "waverec" + two)
-        wavelet, mode, levels = case["wavelet"], case["mode"], case["levels"]
+        wavelet, mode, levels = case["wavelet"], case["dwt_mode"], case["levels"]
         if case["inverse"]:
             def prepare(x):
                 coefs = there(x, wavelet, mode, levels)
@@ -244,7 +244,7 @@ class Torch(Peer):
         return y.cpu().numpy()
 
     def ways(self, case):
-        if case["core"] != "dwt" or case["inverse"] or case["mode"] != "periodization":
+        if case["core"] != "dwt" or case["inverse"] or case["dwt_mode"] != "periodization":
             return []
         # A convolution layer correlates.
         low, high = (np.float32(case[name][::-1]) for name in ("dec_lo", "dec_hi"))

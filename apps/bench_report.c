@@ -93,7 +93,7 @@ static void put_case(FILE* file, const struct bench_case* t)
         fprintf(file, ", \"order\": %d, \"channels\": %zu", t->order, t->channels);
     if (t->core == BENCH_DWT)
         fprintf(file,
-                ", \"wavelet\": \"%s\", \"mode\": \"%s\", \"rows\": %zu, "
+                ", \"wavelet\": \"%s\", \"dwt_mode\": \"%s\", \"rows\": %zu, "
                 "\"cols\": %zu, \"levels\": %d, \"inverse\": %d",
                 t->wavelet, mode_name(t->mode), t->rows, t->cols, t->levels, t->inverse);
 }

@@ -100,9 +100,10 @@ class Bench(InFolder):
                 self.assertAlmostEqual(sum(case["dec_hi"]), 0, places=9)
 
     def test_calls_of_a_size(self):
-        found, _ = self.results("--case", "iir 2", "--items", "5000")
-        self.assertEqual([(r["mode"], r["items"]) for r in found],
-                         [("cpu", 5000), ("latency", 5000)])
+        for case in ("iir 2", "dwt db4 L5 symmetric"):
+            found, _ = self.results("--case", case, "--items", "5000")
+            self.assertEqual([(r["case"], r["mode"], r["items"]) for r in found],
+                             [(case, "cpu", 5000), (case, "latency", 5000)])
         found, said = self.results("--case", "pfb 4096 /4096", "--mode", "latency")
         self.assertEqual([r["items"] for r in found],
                          [4096 << 2 * i for i in range(5)])
