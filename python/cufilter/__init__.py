@@ -17,8 +17,8 @@ pfb_channelizer_vcc, whose output is vectors of channels, pfb_channelizer_stream
 pfb.channel_freqs and pfb.create_taps.
 
 wavelet_ff, squash_ff and wvps_ff are gr-wavelet's. dwt_ff, dwt2_ff, dwt_stream_{ff,cc},
-their inverses and wavelet_denoise_ff are wavelet transforms of vectors, images and
-streams; dwt, wavedec, dwt2, wavedec2 and their inverses are PyWavelets' functions of numpy
+their inverses, wavelet_threshold_{ff,cc} and wavelet_denoise_ff are wavelet transforms of
+vectors, images and streams; dwt, wavedec, dwt2, wavedec2 and their inverses are PyWavelets' functions of numpy
 arrays, and so are swt, iswt, swt2, iswt2, WaveletPacket and WaveletPacket2D (see
 gnuradio.cufilter.wavelets and wavelet_trees).
 
