@@ -659,11 +659,10 @@ using body = std::function<void(memory from, memory to)>;
 void all_memories(const body& run)
 {
     for (const char* transfer : {"zero-copy", "chunked:150"})
-        for (size_t from = 0; from < gpu_host::n_memories; ++from)
-            for (size_t to = 0; to < gpu_host::n_memories; ++to) {
-                set_environment(transfer, "flag");
-                run((memory)from, (memory)to);
-            }
+        gpu_host::for_memories([&](memory from, memory to) {
+            set_environment(transfer, "flag");
+            run(from, to);
+        });
 }
 
 class gpu_host_fir : public CppUnit::TestFixture
@@ -678,7 +677,7 @@ class gpu_host_fir : public CppUnit::TestFixture
     CPPUNIT_TEST_SUITE_END();
 
 public:
-    void calls_of_all_kinds() { gpu_host::for_seeds(1, 300, any_calls); }
+    void calls_of_all_kinds() { gpu_host::for_seeds(1, 200, any_calls); }
     void calls_longer_than_the_ring() { gpu_host::for_seeds(1, 12, long_calls); }
     void history_grows() { gpu_host::for_seeds(1, 6, longer_history); }
     void memory_runs_out()

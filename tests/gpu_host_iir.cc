@@ -519,11 +519,10 @@ using body = std::function<void(memory from, memory to)>;
 void all_memories(const body& run)
 {
     for (const char* transfer : {"zero-copy", "chunked:52"})
-        for (size_t from = 0; from < gpu_host::n_memories; ++from)
-            for (size_t to = 0; to < gpu_host::n_memories; ++to) {
-                set_transfer(transfer);
-                run((memory)from, (memory)to);
-            }
+        gpu_host::for_memories([&](memory from, memory to) {
+            set_transfer(transfer);
+            run(from, to);
+        });
 }
 
 class gpu_host_iir : public CppUnit::TestFixture
@@ -537,7 +536,7 @@ class gpu_host_iir : public CppUnit::TestFixture
     CPPUNIT_TEST_SUITE_END();
 
 public:
-    void calls_of_all_kinds() { gpu_host::for_seeds(1, 300, any_calls); }
+    void calls_of_all_kinds() { gpu_host::for_seeds(1, 200, any_calls); }
     void calls_in_chunks() { gpu_host::for_seeds(1, 8, long_calls); }
     void memory_runs_out()
     {

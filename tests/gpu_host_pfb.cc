@@ -981,11 +981,10 @@ using body = std::function<void(memory from, memory to)>;
 void all_memories(const body& run)
 {
     for (const char* method : {"fused", "general"})
-        for (size_t from = 0; from < gpu_host::n_memories; ++from)
-            for (size_t to = 0; to < gpu_host::n_memories; ++to) {
-                set_environment("150", method);
-                run((memory)from, (memory)to);
-            }
+        gpu_host::for_memories([&](memory from, memory to) {
+            set_environment("150", method);
+            run(from, to);
+        });
 }
 
 // A GPU's memory cannot be filled by the host, nor pageable memory by a GPU.

@@ -268,6 +268,14 @@ void for_seeds(uint64_t first, size_t n, const std::function<void(uint64_t seed)
                 runner::say("seed", seed));
 }
 
+void for_memories(const std::function<void(memory from, memory to)>& body)
+{
+    const memory kinds[] = {memory::pageable, memory::registered, memory::device};
+    for (memory from : kinds)
+        for (memory to : kinds)
+            body(from, to);
+}
+
 void for_failures(uint64_t seed, bool allocations, const std::function<void()>& body)
 {
     const char* const what = allocations ? "allocation" : "call";

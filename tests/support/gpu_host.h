@@ -61,6 +61,10 @@ private:
 // its handles destroyed. CUFILTER_TEST_SEED=K runs seed K alone.
 void for_seeds(uint64_t first, size_t n, const std::function<void(uint64_t seed)>& body);
 
+// Runs `body` with memory from which a call's items come and to which they go, for each
+// way that they may take.
+void for_memories(const std::function<void(memory from, memory to)>& body);
+
 // Runs `body` once, and then again and again with each of the calls of CUDA that it makes
 // failing in turn. With `allocations` only those for memory.
 void for_failures(uint64_t seed, bool allocations, const std::function<void()>& body);
