@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The manual against the code: links, figures, snippets, pages, headers and docstrings."""
+"""The manual against the code: links, figures, snippets, pages, headers, docstrings."""
 
 import contextlib
 import inspect
@@ -24,7 +24,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"),
                 *(ROOT / "apps").rglob("*.md")])
 BLOCK_PAGES = sorted((ROOT / "docs/blocks").glob("*.md"))
-HEADERS = sorted((ROOT / "include").rglob("*.h"))
 LARGEST_FIGURE = 80000  # bytes
 
 
@@ -45,7 +44,7 @@ def parameters(signature):
         if c == "," and depth == 0:
             names.append(re.split("[:=]", inner[start:i])[0].strip())
             start = i + 1
-    return [n for n in names if n not in ("self", "") and not n.startswith(("*", "arg"))]
+    return [n for n in names if n not in ("self", "") and not n.startswith("*")]
 
 
 def documented(thing):
@@ -69,6 +68,15 @@ def blocks():
     found = {n: b for n, b in vars(cufilter_python).items()
              if hasattr(b, "to_basic_block")}
     return {**found, "pfb.channelizer_ccf": pfb.channelizer_ccf}
+
+
+def public():
+    """(module, name, thing) of all that this package adds to gnuradio.filter."""
+    for module in (cufilter, iir, pfb):
+        for name, thing in vars(module).items():
+            home = getattr(thing, "__module__", None) or ""
+            if not name.startswith("_") and home.startswith("gnuradio.cufilter"):
+                yield module, name, thing
 
 
 def named_in(heading):
@@ -132,18 +140,17 @@ class Pages(Manual):
         on_pages = [n for page in BLOCK_PAGES for n in names_of(page)]
         for name in sorted({*blocks(), *on_pages, "gnuradio.cufilter.iir"}):
             self.demand(on_pages.count(name) == 1, name, on_pages.count(name), "pages")
-            self.demand(name in blocks() or name.startswith("gnuradio."), name, "no block")
+            known = name in blocks() or name.startswith("gnuradio.")
+            self.demand(known, name, "no block")
 
     def test_every_public_name_is_in_the_manual(self):
         text = "".join(page.read_text() for page in PAGES)
-        for module, prefix in ((cufilter, ""), (iir, ""), (pfb, "pfb.")):
-            for name, thing in vars(module).items():
-                home = getattr(thing, "__module__", None) or ""
-                if name.startswith("_") or not home.startswith("gnuradio.cufilter"):
-                    continue
-                short = "_" + name.split("_")[-1]  # "fft_filter_ccc, _ccf"
-                self.demand(re.search(rf"\b{prefix}{name}\b", text) or name in blocks() and
-                            f"`{short}`" in text, module.__name__, name)
+        for module, name, _ in public():
+            full = "pfb." + name if module is pfb else name
+            # "fft_filter_ccc, _ccf"
+            short = name in blocks() and "`_%s`" % name.split("_")[-1]
+            self.demand(re.search(rf"\b{full}\b", text) or short and short in text,
+                        module.__name__, name)
 
     def test_pages_name_all_parameters_and_methods(self):
         for page in BLOCK_PAGES:
@@ -183,11 +190,12 @@ class Snippets(Manual):
                 self.demand(False, name_of(page), line)
 
     def test_python_runs(self):
-        """The snippets of a page one after the other, in a folder of their own; they print
-        what stands behind "print(...)  # "."""
+        """The snippets of a page one after the other, in a folder of their own; they
+        print what stands behind "print(...)  # "."""
         for page in PAGES:
             code = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S)
-            with self.subTest(page=name_of(page)), tempfile.TemporaryDirectory() as folder:
+            with self.subTest(page=name_of(page)), \
+                    tempfile.TemporaryDirectory() as folder:
                 try:
                     self.run_all(name_of(page), code, folder)
                 except ImportError as error:
@@ -243,7 +251,8 @@ class Figures(Manual):
             drawn = os.listdir(folder)
         self.demand(len(drawn) == len(quick), "a figure is missing", drawn)
         for name in drawn:
-            self.demand((ROOT / "docs/figures" / name).exists(), name, "not in docs/figures")
+            known = (ROOT / "docs/figures" / name).exists()
+            self.demand(known, name, "not in docs/figures")
 
 
 class Docstrings(Manual):
@@ -254,17 +263,13 @@ class Docstrings(Manual):
             self.demand(re.search(rf"\b{parameter}\b", text + about), name, parameter)
 
     def test_name_all_parameters(self):
-        for module in (cufilter, iir, pfb):
-            for name, thing in vars(module).items():
-                home = getattr(thing, "__module__", None) or ""
-                if name.startswith("_") or not home.startswith("gnuradio.cufilter"):
-                    continue
-                if not inspect.isclass(thing):
-                    self.check(name, thing)
-                    continue
-                self.check(name, thing.__init__, thing.__doc__ or "")
-                for method, function in own(thing).items():
-                    self.check(f"{name}.{method}", function)
+        for _, name, thing in public():
+            if not inspect.isclass(thing):
+                self.check(name, thing)
+                continue
+            self.check(name, thing.__init__, thing.__doc__ or "")
+            for method, function in own(thing).items():
+                self.check(f"{name}.{method}", function)
 
     def test_blocks_tell_their_errors(self):
         for name, block in blocks().items():
