@@ -33,11 +33,11 @@ VECTOR = 4096  # samples of the vectors that a long signal's transform is cut in
 
 
 class Block:
-    """One way to do a case: `make(batch)` with buffers of `batch` items, 0: default."""
+    """One way to do a case: `make(batch)` with buffers of `batch` items, 0: default. `per`
+    samples in give an item out of the first port; None: as the case says."""
 
-    def __init__(self, name, on, make, samples=1):
-        self.name, self.on, self.make = name, on, make
-        self.samples = samples  # of an item
+    def __init__(self, name, on, make, per=None):
+        self.name, self.on, self.make, self.per = name, on, make, per
         self.rates, self.reason = {}, None
 
     def rate(self, batch):
@@ -45,11 +45,14 @@ class Block:
 
 
 class Case:
-    """`item`: bytes of the input's items."""
+    """Items of `item` bytes, `samples` samples each."""
 
-    def __init__(self, name, core, item, own, stocks=()):
+    def __init__(self, name, core, item, own, stocks=(), samples=1, per=1):
         self.name, self.core, self.item = name, core, item
+        self.samples = samples
         self.blocks = list(stocks) + list(own)
+        for block in self.blocks:
+            block.samples, block.per = samples, block.per or per
 
     def stock(self):
         """GNU Radio's block, where it has one that has run."""
@@ -68,32 +71,21 @@ def quiet():
 # ---------------------------------------------------------------- the clock
 
 
-def next_move(source, deadline):
-    """(time, items) when the source's counter moves."""
-    before = source.nitems_written(0)
-    while source.nitems_written(0) == before:
+def next_move(sink, deadline):
+    """(time, items) when the sink's counter moves."""
+    before = sink.nitems_read(0)
+    while sink.nitems_read(0) == before:
         if time.perf_counter() > deadline:
             raise RuntimeError("nothing moves within %.0f s" % START_SECONDS)
         time.sleep(1e-4)
-    return time.perf_counter(), source.nitems_written(0)
+    return time.perf_counter(), sink.nitems_read(0)
 
 
-def window(source, seconds, deadline):
-    """Items a second."""
-    start, first = next_move(source, deadline)
-    time.sleep(seconds)
-    end, last = next_move(source, deadline)
-    return (last - first) / (end - start)
-
-
-def measure(block, on, batch, seconds):
-    """Million items a second through nop -> block -> null_sink."""
+def measure(way, batch, seconds):
+    """Million samples a second through nop -> a block -> null_sink, buffers of `batch`."""
+    block = way.make(batch // way.samples)
     source = blocks.nop(block.input_signature().sizeof_stream_item(0))
-    if batch:
-        source.set_min_output_buffer(2 * batch)
-        # cufilter's own have batch_items; a hierarchy would size each of its many ports.
-        if on in (STOCK, COPY) and not isinstance(block, gr.hier_block2):
-            block.set_min_output_buffer(2 * batch)
+    size_buffers(way, source, block, 2 * batch // way.samples)
     outputs = block.output_signature()
     tb = gr.top_block()
     tb.connect(source, block)
@@ -103,20 +95,26 @@ def measure(block, on, batch, seconds):
         tb.connect((block, port), sinks[-1])
     tb.start()
     try:
-        deadline = time.perf_counter() + START_SECONDS + 10 * seconds
-        # All of the buffers has been touched, and the block has made something.
-        while source.nitems_written(0) < 6 * batch or not sinks[0].nitems_read(0):
-            next_move(source, deadline)
-        # While queues fill the source is ahead, and slows down.
-        rates = [window(source, seconds / 3, deadline)]
-        while len(rates) < 10:
-            rates.append(window(source, seconds / 3, deadline))
-            if rates[-1] > 0.8 * rates[-2]:
-                break
-        return window(source, seconds, deadline) / 1e6
+        deadline = time.perf_counter() + START_SECONDS + seconds
+        # All of the buffers has been touched.
+        while sinks[0].nitems_read(0) * way.per < 6 * batch:
+            next_move(sinks[0], deadline)
+        time.sleep(0.2 * seconds)
+        start, first = next_move(sinks[0], deadline)
+        time.sleep(seconds)
+        end, last = next_move(sinks[0], deadline)
     finally:
         tb.stop()
         tb.wait()
+    return (last - first) * way.per / (end - start) / 1e6
+
+
+def size_buffers(way, source, block, items):
+    """cufilter's own size theirs by batch_items; a hierarchy would size each of many."""
+    if items:
+        source.set_min_output_buffer(items)
+        if way.on in (STOCK, COPY) and not isinstance(block, gr.hier_block2):
+            block.set_min_output_buffer(items)
 
 
 def ports_of(block):
@@ -135,16 +133,16 @@ def random_taps(n, is_complex):
     return (taps + 1j * rng.standard_normal(n) / n if is_complex else taps).tolist()
 
 
-def ours(block, devices, *arguments, samples=1, **keywords):
+def ours(block, devices, *arguments, **keywords):
     """A block of that name for each device."""
     return [Block(block, where(device), lambda batch, device=device:
                   getattr(cufilter, block)(*arguments, device=device, batch_items=batch,
-                                           **keywords), samples)
+                                           **keywords))
             for device in devices]
 
 
-def theirs(block, *arguments, module=stock, samples=1):
-    return [Block(block, STOCK, lambda batch: getattr(module, block)(*arguments), samples)]
+def theirs(block, *arguments, module=stock):
+    return [Block(block, STOCK, lambda batch: getattr(module, block)(*arguments))]
 
 
 def fir_case(case, devices):
@@ -153,7 +151,7 @@ def fir_case(case, devices):
     block = ("fft_filter_" if case["decimation"] == 1 else "fir_filter_") + kind
     arguments = case["decimation"], random_taps(case["taps"], case["complex_taps"])
     return Case(case["case"], "fir", 8 if case["complex_data"] else 4, ours(block, devices, *arguments),
-                theirs(block, *arguments))
+                theirs(block, *arguments), per=case["decimation"])
 
 
 def stock_channelizer(K, R, n_taps):
@@ -162,7 +160,8 @@ def stock_channelizer(K, R, n_taps):
     most = min(K, MOST_STOCK_CHANNELS)
     taps = random_taps(n_taps * most // K, False)
     return [Block("pfb.channelizer_ccf" + " of %d" % most * (most < K), STOCK,
-                  lambda batch: stock.pfb.channelizer_ccf(most, taps, K / R))]
+                  lambda batch: stock.pfb.channelizer_ccf(most, taps, K / R),
+                  R * most // K)]
 
 
 def pfb_case(case, devices):
@@ -175,7 +174,7 @@ def pfb_case(case, devices):
                for device in devices]
     else:
         own = ours("pfb_channelizer_vcc", devices, K, taps, K / R)
-    return Case(case["case"], "pfb", 8, own, stock_channelizer(K, R, len(taps)))
+    return Case(case["case"], "pfb", 8, own, stock_channelizer(K, R, len(taps)), per=R)
 
 
 def direct_form(sos):
@@ -189,9 +188,9 @@ def iir_case(case, devices):
     item = "c" if case["complex_data"] else "f"
     rows = np.reshape(case["sos"], (-1, 6)).tolist()
     vlen, size = case["channels"], 8 if case["complex_data"] else 4
-    own = ours("sos_filter_" + 2 * item, devices, rows, vlen, samples=vlen)
+    own = ours("sos_filter_" + 2 * item, devices, rows, vlen)
     if vlen > 1:
-        return Case(case["case"], "iir", size * vlen, own)
+        return Case(case["case"], "iir", size * vlen, own, samples=vlen, per=vlen)
     block = "iir_filter_" + {"f": "ffd", "c": "ccd"}[item]
     arguments = *direct_form(rows), False
     return Case(case["case"], "iir", size,
@@ -207,7 +206,7 @@ def dwt_case(case, devices):
     size = (rows, cols) if case["cols"] else (cols,)
     return Case(case["case"], "dwt", 4 * rows * cols,
                 ours(block, devices, *size, case["wavelet"], case["dwt_mode"],
-                     case["levels"], samples=rows * cols))
+                     case["levels"]), samples=rows * cols, per=rows * cols)
 
 
 def own_cases(devices):
@@ -218,18 +217,19 @@ def own_cases(devices):
                    theirs(block, 0.01))
     yield Case("pfb 1024 /512, 16 of them", "pfb", 8,
                ours("pfb_channelizer_vcc", devices, 1024, random_taps(12288, False), 2.0,
-                    list(range(100, 116))), stock_channelizer(1024, 512, 12288))
+                    list(range(100, 116))), stock_channelizer(1024, 512, 12288),
+               per=512)
     for size, order in ((64, 4), (1024, 4), (1024, 20), (16384, 20)):
         yield Case("wavelet_ff %d, order %d" % (size, order), "dwt", 4 * size,
-                   ours("wavelet_ff", devices, size, order, samples=size),
-                   theirs("wavelet_ff", size, order, True, module=stock_wavelet,
-                          samples=size) if stock_wavelet else [])
+                   ours("wavelet_ff", devices, size, order),
+                   theirs("wavelet_ff", size, order, True, module=stock_wavelet)
+                   if stock_wavelet else [], samples=size, per=size)
     yield Case("wavelet_denoise_ff", "dwt", 4 * VECTOR,
-               ours("wavelet_denoise_ff", devices, VECTOR, threshold=1.0,
-                    samples=VECTOR))
+               ours("wavelet_denoise_ff", devices, VECTOR, threshold=1.0),
+               samples=VECTOR, per=VECTOR)
     for wavelet, levels in (("haar", 3), ("db4", 3), ("db4", 8), ("db20", 3)):
         yield Case("dwt_stream_ff %s L%d" % (wavelet, levels), "dwt", 4,
-                   ours("dwt_stream_ff", devices, wavelet, levels))
+                   ours("dwt_stream_ff", devices, wavelet, levels), per=1 << levels)
 
 
 CASES = {"fir": fir_case, "pfb": pfb_case, "iir": iir_case, "dwt": dwt_case}
@@ -253,9 +253,12 @@ def copies_beside(cases):
     """A copy of the same items beside each case's blocks, one for all of a size."""
     copies = {}
     for case in cases:
-        case.copy = copies.setdefault(case.item, Block(
-            "copy", COPY, lambda batch, item=case.item: blocks.copy(item),
-            case.blocks[0].samples))
+        if case.item not in copies:
+            copy = Block("copy", COPY, lambda batch, item=case.item: blocks.copy(item),
+                         case.samples)
+            copy.samples = case.samples
+            copies[case.item] = copy
+        case.copy = copies[case.item]
     return copies
 
 
@@ -264,9 +267,8 @@ def run_round(todo, seconds, seen):
         common.progress(i, len(todo), "%s, %s %s" % (seen, block.name, block.on))
         if block.reason:
             continue
-        items = batch // block.samples if batch else 0
         try:
-            rate = measure(block.make(items), block.on, items, seconds) * block.samples
+            rate = measure(block, batch, seconds)
         except (RuntimeError, ValueError, MemoryError) as error:
             block.reason = str(error).strip().split("\n")[0]
             continue

@@ -303,7 +303,7 @@ class GnuRadio:
         return (stock[0], made.blocks[1]) if stock else None
 
     def seconds_an_item(self, block):
-        return 1e-6 / self.flowgraph.measure(block.make(0), block.on, 0, 0.3)
+        return 1e-6 / self.flowgraph.measure(block, 0, 0.3)
 
 
 def peers_of(device, names):
