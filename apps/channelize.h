@@ -41,6 +41,7 @@ void input_close(struct input* in);
 
 struct output {
     const char* prefix;
+    FILE* input;
     bool interleaved, force;
     size_t n_rows;
     const int32_t* channels;   /* [n_rows] */

@@ -2,6 +2,7 @@
 /* Sample files in: raw complex64 and integers, WAV, SigMF. */
 #include "channelize.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -118,14 +119,18 @@ static const char* json_value(const char* text, const char* key)
     return NULL;
 }
 
-static bool json_number(const char* text, const char* key, double* number)
+/* Whether the key is there; then it must have a number. */
+static bool json_number(const char* text, const char* path, const char* key,
+                        double* number)
 {
     const char* value = json_value(text, key);
     char* end = NULL;
     if (!value)
         return false;
     *number = strtod(value, &end);
-    return end != value;
+    if (end == value || !isfinite(*number))
+        fatal("%s: %s must be a finite number", path, key);
+    return true;
 }
 
 static void read_metadata(struct input* in, const char* path)
@@ -140,12 +145,13 @@ static void read_metadata(struct input* in, const char* path)
         fatal("%s: no core:datatype in it", path);
     if (!set_format(in, name))
         fatal("%s: core:datatype %s is not supported", path, name);
-    if (json_number(text, "core:num_channels", &number) && number != 1)
+    if (json_number(text, path, "core:num_channels", &number) && number != 1)
         fatal("%s: %g interleaved channels; only one can be read", path, number);
-    if (json_number(text, "core:header_bytes", &number) && number != 0)
+    if (json_number(text, path, "core:header_bytes", &number) && number != 0)
         fatal("%s: core:header_bytes is not supported", path);
-    json_number(text, "core:sample_rate", &in->rate);
-    in->has_center = json_number(text, "core:frequency", &in->center);
+    if (json_number(text, path, "core:sample_rate", &in->rate) && !(in->rate > 0))
+        fatal("%s: core:sample_rate must be above 0, not %g", path, in->rate);
+    in->has_center = json_number(text, path, "core:frequency", &in->center);
     free(text);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct output* unfinished; /* for output_remove() */
@@ -47,9 +48,19 @@ static char* file_name(const struct output* out, size_t row, const char* extensi
     return name;
 }
 
+/* The input must not be overwritten, whatever --force says. */
+static void refuse_input(const struct output* out, const char* name)
+{
+    struct stat there, input;
+    if (stat(name, &there) == 0 && fstat(fileno(out->input), &input) == 0 &&
+        there.st_dev == input.st_dev && there.st_ino == input.st_ino)
+        fatal("%s is the input", name);
+}
+
 static FILE* create(struct output* out, size_t row, const char* extension)
 {
     char* const name = file_name(out, row, extension);
+    refuse_input(out, name);
     FILE* const file = fopen(name, out->force ? "wb" : "wbx");
     if (!file && errno == EEXIST)
         fatal("%s exists already; give --force to overwrite it", name);

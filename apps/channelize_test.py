@@ -260,6 +260,34 @@ class Channelize(unittest.TestCase):
                          ["scene.cf32", "scene.xyz"])
         self.assertEqual(self.execute("--no-such").returncode, 2)
 
+    def test_bad_metadata(self):
+        np.zeros(8, np.complex64).tofile(self.path("a.sigmf-data"))
+        for key, value in (("core:sample_rate", "-1"), ("core:sample_rate", '"1e6"'),
+                           ("core:sample_rate", "1e999"), ("core:sample_rate", "NaN"),
+                           ("core:frequency", "null"), ("core:frequency", "-1e400"),
+                           ("core:num_channels", '"2"'), ("core:num_channels", "2"),
+                           ("core:header_bytes", "[]"), ("core:datatype", "7")):
+            with self.subTest(key=key, value=value):
+                with open(self.path("a.sigmf-meta"), "w") as file:
+                    file.write('{"global": {"%s": %s, "core:datatype": "cf32_le"}}' %
+                               (key, value))
+                result = self.execute("-k", 4, self.path("a.sigmf-meta"), self.path("b"))
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(key.split(":")[1].split("_")[-1], result.stderr.decode())
+                self.assertEqual(sorted(os.listdir(self.folder.name)),
+                                 ["a.sigmf-data", "a.sigmf-meta"])
+
+    def test_input_is_kept(self):
+        """Even with --force the output must not be the input."""
+        x = scene(1000)
+        path = self.save("a.sigmf-data", x)
+        with open(self.path("a.sigmf-meta"), "w") as file:
+            json.dump({"global": {"core:datatype": "cf32_le"}}, file)
+        result = self.execute("-k", 4, "-i", "--force", path, self.path("a"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"is the input", result.stderr)
+        np.testing.assert_array_equal(np.fromfile(path, np.complex64), x)
+
     def test_existing_files_are_kept(self):
         path = self.save("scene.cf32", scene(1000))
         self.run_program("-k", 4, path, self.path("out"))

@@ -426,6 +426,7 @@ int main(int argc, char** argv)
              job.decimation);
 
     struct output out = {.prefix = o->prefix,
+                         .input = in.file,
                          .interleaved = o->interleaved,
                          .force = o->force,
                          .n_rows = job.n_rows,

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 from gnuradio import blocks, gr
@@ -90,8 +89,8 @@ print(fft_filter_ccc(1, [1]).device(), filter.fir_filter_fff(1, [1]).device())
                             "moving.md")
         with open(page) as file:
             text = file.read()
-        lines = re.search(r"\n    import sys\n(    .*\n)+", text).group()
-        program = textwrap.dedent(lines) + """
+        lines = re.search(r"\n```python\n(import sys\n.*?)```\n", text, re.DOTALL).group(1)
+        program = lines + """
 from gnuradio import filter
 import gnuradio.filter.pfb as by_name
 from gnuradio.filter.pfb import channelizer_ccf

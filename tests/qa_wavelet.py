@@ -191,7 +191,7 @@ class Denoise(TestCase):
                 (pmt.cons(key, pmt.from_double(-1)), 4),
                 (pmt.intern("nonsense"), 4)):
             block.to_basic_block()._post(pmt.intern("cmd"), message)
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while block.threshold() != expected and time.monotonic() < deadline:
                 time.sleep(0.01)
             time.sleep(0.02)
