@@ -6,7 +6,7 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 python=/usr/bin/python3 # GNU Radio's; a python3 earlier on PATH knows nothing of it
 build_packages=(cmake g++ gnuradio-dev libfftw3-dev ninja-build pkg-config
                 pybind11-dev python3-matplotlib python3-numpy)
-test_packages=(libcppunit-dev python3-jinja2)
+test_packages=(libcppunit-dev python3-jinja2 python3-pywt python3-scipy)
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 
