@@ -114,16 +114,21 @@ void cpu_gather(const struct cpu_source* source, int64_t from, size_t count, flo
     }
 }
 
-const float* cpu_view(const struct cpu_source* source, int64_t from, size_t count,
-                      float* dst)
+const float* cpu_in_place(const struct cpu_source* source, int64_t from, size_t count)
 {
     const struct fir_spec* const spec = &source->stream->spec;
     const bool as_is = spec->in_size == cpu_parts(spec) * sizeof(float);
-    if (as_is && from >= 0 && (size_t)from + count <= source->n_in) {
-        float* const items = (float*)source->x + (size_t)from * cpu_parts(spec);
-        if (fftwf_alignment_of(items) == 0)
-            return items;
-    }
+    if (!as_is || from < 0 || (size_t)from + count > source->n_in)
+        return NULL;
+    return (const float*)source->x + (size_t)from * cpu_parts(spec);
+}
+
+const float* cpu_view(const struct cpu_source* source, int64_t from, size_t count,
+                      float* dst)
+{
+    const float* const items = cpu_in_place(source, from, count);
+    if (items && fftwf_alignment_of((float*)items) == 0)
+        return items;
     cpu_gather(source, from, count, dst);
     return dst;
 }

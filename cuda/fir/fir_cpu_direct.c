@@ -156,12 +156,20 @@ static void run_dots(struct cpu_direct* plan, const struct cpu_job* job)
     const size_t D = plan->spec.decimation;
     const size_t a_pass = 1 + (plan->span - plan->n_taps) / D;
     unsigned char* y = job->y;
-    for (size_t i = 0; i < job->n_out; i += a_pass) {
-        const size_t n = job->n_out - i < a_pass ? job->n_out - i : a_pass;
-        cpu_gather(&job->source, job->first + (int64_t)(i * D) - reach,
-                   (size_t)reach + (n - 1) * D + 1, plan->x);
+    for (size_t i = 0, n; i < job->n_out; i += n) {
+        const int64_t from = job->first + (int64_t)(i * D) - reach;
+        /* Windows that begin before the call are a pass of their own. */
+        const size_t before = from < 0 ? 1 + (size_t)(-from - 1) / D : a_pass;
+        n = job->n_out - i < a_pass ? job->n_out - i : a_pass;
+        n = n < before ? n : before;
+        const size_t count = (size_t)reach + (n - 1) * D + 1;
+        const float* x = cpu_in_place(&job->source, from, count);
+        if (!x) {
+            cpu_gather(&job->source, from, count, plan->x);
+            x = plan->x;
+        }
         for (size_t j = 0; j < n; ++j)
-            dot(plan, plan->x + j * D * plan->parts, plan->y + j * plan->parts);
+            dot(plan, x + j * D * plan->parts, plan->y + j * plan->parts);
         cpu_store(&plan->spec, y, plan->y, n, 1);
         y += n * plan->spec.out_size;
     }

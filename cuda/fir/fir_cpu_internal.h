@@ -117,8 +117,9 @@ struct cpu_source {
 
 /* dst = x[from .. from + count - 1] in work format; zeros from n_in on. */
 void cpu_gather(const struct cpu_source* source, int64_t from, size_t count, float* dst);
-/* The same without a copy where the items lie in the call as a transform takes them, else
- * gathered in dst. */
+/* The same items where they lie, or NULL: not all in the call, or not in work format. */
+const float* cpu_in_place(const struct cpu_source* source, int64_t from, size_t count);
+/* In place where a transform can take them so, else gathered in dst. */
 const float* cpu_view(const struct cpu_source* source, int64_t from, size_t count,
                       float* dst);
 void cpu_gather_double(const struct cpu_source* source, int64_t from, size_t count,
