@@ -231,6 +231,20 @@ class Snippets(Manual):
             sys.modules.update(modules)
 
 
+class Programs(Manual):
+    def test_pages_name_all_options(self):
+        """CUFILTER_PROGRAMS is the folder of the programs that were built."""
+        if "CUFILTER_PROGRAMS" not in os.environ:
+            self.skipTest("CUFILTER_PROGRAMS is not set")
+        for name in ("channelize", "bench"):
+            page = (ROOT / f"docs/{name}.md").read_text()
+            program = Path(os.environ["CUFILTER_PROGRAMS"], f"cufilter-{name}")
+            text = subprocess.run([program, "--help"], text=True, check=True,
+                                  capture_output=True).stdout
+            for option in sorted({*re.findall("--[a-z]+", text)} - {"--help", "--version"}):
+                self.demand(option in page, f"docs/{name}.md", option)
+
+
 class Figures(Manual):
     def test_scripts_draw(self):
         """The quick ones, elsewhere; that they need no more than what is installed."""
