@@ -207,8 +207,8 @@ enum cufilter_status bench_host(struct bench_pool* pool, const struct bench_case
 {
     struct bench_subject s;
     double samples[SAMPLES];
-    const size_t most =
-        pool->device == CUFILTER_DEVICE_CPU ? BENCH_HOST_BYTES / 8 : BENCH_HOST_BYTES;
+    const bool short_long_calls = pool->device == CUFILTER_DEVICE_CPU && !items;
+    const size_t most = short_long_calls ? BENCH_HOST_BYTES / 8 : BENCH_HOST_BYTES;
     size_t calls = 1, at = 0;
     enum cufilter_status status =
         bench_subject_make(&s, test, pool->device, items_of(test, items, most));

@@ -22,10 +22,9 @@ import numpy as np
 import bench_common as common
 
 SAMPLES, SAMPLE_SECONDS, LONG_SECONDS = 5, 0.02, 1.0
-DIRECT_TAPS = 1100        # no direct form of longer filters,
-DIRECT_PRODUCTS = 3e8     # and on no more items than take so many products
+DIRECT_TAPS = 1100      # no direct form of longer filters
 CHECK_ITEMS = 4096
-MOST_DIFFERENCE = 1e-2    # relative rms: single precision, and poles at 0.9999
+MOST_DIFFERENCE = 1e-2  # relative rms: single precision, and poles at 0.9999
 GPU_ITEMS = 1 << 26
 PEERS = ("gnuradio", "scipy", "pywt", "cupy", "torch")
 
@@ -143,6 +142,7 @@ class Peer:
 
 class Arrays(Peer):
     """scipy's functions, or the same on CuPy's arrays."""
+    products = 3e8  # that a call of a direct form shall have at most
 
     def ways(self, case):
         return getattr(self, case["core"] + "_ways", lambda case: [])(case)
@@ -150,7 +150,7 @@ class Arrays(Peer):
     def fir_ways(self, case):
         h, D = self.to_device(taps_of(case)), case["decimation"]
         one = self.to_device(np.ones(1, np.float32))
-        few = int(DIRECT_PRODUCTS / case["taps"])
+        few = int(self.products / case["taps"])
         if D > 1:
             return [Way("upfirdn", lambda x: lambda: self.signal.upfirdn(h, x, 1, D),
                         lambda y, x: (y[:-(-len(x) // D)], exact_fir(case, x)), few * D)]
@@ -175,6 +175,8 @@ class Scipy(Arrays):
 
 
 class CuPy(Arrays):
+    products = 1e11
+
     def __init__(self, device):
         import cupy
         cupy.cuda.Device(device).use()

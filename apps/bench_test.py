@@ -107,6 +107,8 @@ class Bench(InFolder):
         found, said = self.results("--case", "pfb 4096 /4096", "--mode", "latency")
         self.assertEqual([r["items"] for r in found],
                          [4096 << 2 * i for i in range(5)])
+        found, _ = self.results("--case", "pfb 1024 /512", "--mode", "latency")
+        self.assertEqual([r["items"] for r in found], [1024 << 2 * i for i in range(6)])
         self.assertIn("not measured: too few items", said)
 
     def test_json_compare_and_picture(self):
