@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stream, history ring, growing memory and tickets of one handle on one GPU. */
+/* Stream, history ring, growing memory, tickets and chunks of one handle on one GPU. */
 #include "gpu_stream.h"
 
 #include <sched.h>
@@ -9,7 +9,7 @@
 enum {
     QUERY_SPINS = 1 << 10, /* looks at the flag between two questions to the driver */
     YIELD_SPINS = 1 << 16, /* looks before the thread gives way to others */
-    FLAG_BYTES = 64
+    FLAG_BYTES = CUFILTER_GPU_FLAGS * sizeof(uint32_t)
 };
 
 /* ------------------------------------------------------------------ memory */
@@ -94,6 +94,7 @@ enum cufilter_status cufilter_gpu_open(struct cufilter_gpu* gpu, int device,
     gpu->device = device;
     gpu->where = where;
     gpu->item = item_bytes;
+    gpu->flags = 1;
     CUFILTER_TRY(cufilter_device_get_info(device, &info));
     CUFILTER_TRY(cufilter_device_use(device));
     snprintf(gpu->name, sizeof gpu->name, "%s", info.name);
@@ -212,10 +213,14 @@ static void pause_briefly(void)
 #endif
 }
 
+/* Whether the ticket or a later one is in all flags. */
 static bool ticket_is_there(const struct cufilter_gpu* gpu, uint32_t ticket)
 {
-    const uint32_t seen = __atomic_load_n((uint32_t*)gpu->flag.host, __ATOMIC_ACQUIRE);
-    return (int32_t)(seen - ticket) >= 0;
+    const uint32_t* const flags = gpu->flag.host;
+    for (int i = 0; i < gpu->flags; ++i)
+        if ((int32_t)(__atomic_load_n(flags + i, __ATOMIC_ACQUIRE) - ticket) < 0)
+            return false;
+    return true;
 }
 
 /* A kernel that fails never writes its ticket, so the driver is asked now and then. */
@@ -239,6 +244,19 @@ enum cufilter_status cufilter_gpu_wait(const struct cufilter_gpu* gpu, uint32_t 
     return CUFILTER_OK;
 }
 
+enum cufilter_status cufilter_gpu_synchronize(const struct cufilter_gpu* gpu)
+{
+    CUFILTER_TRY(cufilter_device_use(gpu->device));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    return CUFILTER_OK;
+}
+
+void cufilter_gpu_settle(int device)
+{
+    if (cudaSetDevice(device) == cudaSuccess)
+        (void)cudaDeviceSynchronize();
+}
+
 void cufilter_gpu_drain(struct cufilter_gpu* gpu)
 {
     (void)cudaStreamSynchronize(gpu->stream);
@@ -247,5 +265,97 @@ void cufilter_gpu_drain(struct cufilter_gpu* gpu)
     if (cudaMemsetAsync(gpu->blocks_done, 0, sizeof *gpu->blocks_done, gpu->stream) ==
         cudaSuccess)
         (void)cudaStreamSynchronize(gpu->stream);
+    (void)cudaGetLastError();
+}
+
+/* ------------------------------------------------------------------ chunks */
+
+enum cufilter_status cufilter_gpu_lanes_open(struct cufilter_gpu_lanes* lanes)
+{
+    CUFILTER_TRY_CUDA(
+        cudaStreamCreateWithFlags(&lanes->to_device, cudaStreamNonBlocking));
+    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&lanes->to_host, cudaStreamNonBlocking));
+    for (int i = 0; i < CUFILTER_GPU_CHUNKS; ++i) {
+        CUFILTER_TRY_CUDA(
+            cudaEventCreateWithFlags(&lanes->arrived[i], cudaEventDisableTiming));
+        CUFILTER_TRY_CUDA(
+            cudaEventCreateWithFlags(&lanes->filtered[i], cudaEventDisableTiming));
+        CUFILTER_TRY_CUDA(
+            cudaEventCreateWithFlags(&lanes->left[i], cudaEventDisableTiming));
+    }
+    return CUFILTER_OK;
+}
+
+void cufilter_gpu_lanes_close(struct cufilter_gpu_lanes* lanes)
+{
+    for (int i = 0; i < CUFILTER_GPU_CHUNKS; ++i) {
+        if (lanes->arrived[i])
+            cudaEventDestroy(lanes->arrived[i]);
+        if (lanes->filtered[i])
+            cudaEventDestroy(lanes->filtered[i]);
+        if (lanes->left[i])
+            cudaEventDestroy(lanes->left[i]);
+    }
+    if (lanes->to_device)
+        cudaStreamDestroy(lanes->to_device);
+    if (lanes->to_host)
+        cudaStreamDestroy(lanes->to_host);
+    cufilter_gpu_free_buffer(&lanes->staging_in);
+    cufilter_gpu_free_buffer(&lanes->staging_out);
+    cufilter_gpu_free_buffer(&lanes->bounce_in);
+    cufilter_gpu_free_buffer(&lanes->bounce_out);
+    memset(lanes, 0, sizeof *lanes);
+}
+
+enum cufilter_status cufilter_gpu_chunk_begin(const struct cufilter_gpu* gpu,
+                                              const struct cufilter_gpu_lanes* lanes,
+                                              size_t k, struct cufilter_gpu_copy in,
+                                              struct cufilter_gpu_copy out)
+{
+    const size_t slot = k % CUFILTER_GPU_CHUNKS;
+    const bool used = k >= CUFILTER_GPU_CHUNKS;
+    if (in.to) {
+        if (used)
+            CUFILTER_TRY_CUDA(
+                cudaStreamWaitEvent(lanes->to_device, lanes->filtered[slot], 0));
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync(in.to, in.from, in.bytes,
+                                          cudaMemcpyHostToDevice, lanes->to_device));
+        CUFILTER_TRY_CUDA(cudaEventRecord(lanes->arrived[slot], lanes->to_device));
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(gpu->stream, lanes->arrived[slot], 0));
+    }
+    if (out.to && used)
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(gpu->stream, lanes->left[slot], 0));
+    return CUFILTER_OK;
+}
+
+enum cufilter_status cufilter_gpu_chunk_end(const struct cufilter_gpu* gpu,
+                                            const struct cufilter_gpu_lanes* lanes,
+                                            size_t k, struct cufilter_gpu_copy out)
+{
+    const size_t slot = k % CUFILTER_GPU_CHUNKS;
+    CUFILTER_TRY_CUDA(cudaEventRecord(lanes->filtered[slot], gpu->stream));
+    if (!out.to)
+        return CUFILTER_OK;
+    CUFILTER_TRY_CUDA(cudaStreamWaitEvent(lanes->to_host, lanes->filtered[slot], 0));
+    CUFILTER_TRY_CUDA(cudaMemcpyAsync(out.to, out.from, out.bytes, cudaMemcpyDeviceToHost,
+                                      lanes->to_host));
+    CUFILTER_TRY_CUDA(cudaEventRecord(lanes->left[slot], lanes->to_host));
+    return CUFILTER_OK;
+}
+
+enum cufilter_status cufilter_gpu_chunks_wait(const struct cufilter_gpu* gpu,
+                                              const struct cufilter_gpu_lanes* lanes)
+{
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(lanes->to_host));
+    return CUFILTER_OK;
+}
+
+void cufilter_gpu_chunks_drain(struct cufilter_gpu* gpu,
+                               const struct cufilter_gpu_lanes* lanes)
+{
+    (void)cudaStreamSynchronize(lanes->to_device);
+    cufilter_gpu_drain(gpu);
+    (void)cudaStreamSynchronize(lanes->to_host);
     (void)cudaGetLastError();
 }

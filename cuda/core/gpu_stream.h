@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One handle's side of a GPU: a stream, the ring of history, memory that grows, and the
- * ticket by which the last launch of a call tells the host that it is done. Not
- * installed.
+/* One handle's side of a GPU: a stream, the ring of history, memory that grows, the
+ * ticket by which the last launch of a call tells the host that it is done, and the way
+ * of a long call's chunks to the GPU and back. Not installed.
  *
  * The last launch of a call on host memory writes a ticket to mapped memory and the CPU
  * spins on it, which is sooner than cudaStreamSynchronize() (tests/transfer_bench.cu). */
@@ -13,8 +13,11 @@
 
 CUFILTER_EXTERN_C_BEGIN
 
-/* Pieces of a call that may be under way at a time. */
-enum { CUFILTER_GPU_SLOTS = 4 };
+enum {
+    CUFILTER_GPU_SLOTS = 4,  /* pieces of a call that may be under way at a time */
+    CUFILTER_GPU_CHUNKS = 3, /* the same of chunks */
+    CUFILTER_GPU_FLAGS = 16  /* words of the flag */
+};
 
 /* Memory that grows; host and device address where it is pinned. */
 struct cufilter_gpu_buffer {
@@ -36,11 +39,12 @@ struct cufilter_gpu {
 
     uint32_t* blocks_done; /* device counter, 0 between launches */
     struct cufilter_gpu_buffer flag;
+    int flags;       /* words of the flag in which a launch puts its ticket */
     uint32_t ticket; /* the last one given out */
 };
 
-/* Makes a stream, a ring of zeros for at least `ring_items` and the flag. On failure
- * close() is still due. */
+/* Makes a stream, a ring of zeros for at least `ring_items` and the flag, of one word. On
+ * failure close() is still due. */
 enum cufilter_status cufilter_gpu_open(struct cufilter_gpu* gpu, int device,
                                        const char* where, size_t item_bytes,
                                        size_t ring_items);
@@ -71,8 +75,64 @@ void cufilter_gpu_advance(struct cufilter_gpu* gpu, size_t n);
 /* Waits until the launch that carries the ticket is done. */
 enum cufilter_status cufilter_gpu_wait(const struct cufilter_gpu* gpu, uint32_t ticket);
 
+/* Waits for all that is queued on the stream. */
+enum cufilter_status cufilter_gpu_synchronize(const struct cufilter_gpu* gpu);
+
 /* After a failure: nothing may touch the caller's memory any more. */
 void cufilter_gpu_drain(struct cufilter_gpu* gpu);
+
+/* Before tables are freed that work of any stream may still use. */
+void cufilter_gpu_settle(int device);
+
+/* ---------------------------------------------------------------- chunks
+ *
+ * Copy engines bring chunk k+1 and take chunk k-1 away while chunk k is filtered on the
+ * device, each on a stream of its own. Chunk k has the slot k mod CUFILTER_GPU_CHUNKS of
+ * the staging memory. */
+struct cufilter_gpu_lanes {
+    cudaStream_t to_device, to_host;
+    cudaEvent_t arrived[CUFILTER_GPU_CHUNKS], filtered[CUFILTER_GPU_CHUNKS],
+        left[CUFILTER_GPU_CHUNKS];
+    struct cufilter_gpu_buffer staging_in, staging_out; /* device, a chunk a slot */
+    struct cufilter_gpu_buffer bounce_in, bounce_out;   /* pinned, for other ways */
+};
+
+/* A copy between the caller's memory and a slot; `to` is NULL where there is none. */
+struct cufilter_gpu_copy {
+    void* to;
+    const void* from;
+    size_t bytes;
+};
+
+/* On failure close() is still due; it needs the streams' work done. */
+enum cufilter_status cufilter_gpu_lanes_open(struct cufilter_gpu_lanes* lanes);
+void cufilter_gpu_lanes_close(struct cufilter_gpu_lanes* lanes);
+
+/* Around the launch of chunk k = 0, 1 .. of a call on gpu's stream: it finds its input
+ * and a free place for its output, and both copies are queued. */
+enum cufilter_status cufilter_gpu_chunk_begin(const struct cufilter_gpu* gpu,
+                                              const struct cufilter_gpu_lanes* lanes,
+                                              size_t k, struct cufilter_gpu_copy in,
+                                              struct cufilter_gpu_copy out);
+enum cufilter_status cufilter_gpu_chunk_end(const struct cufilter_gpu* gpu,
+                                            const struct cufilter_gpu_lanes* lanes,
+                                            size_t k, struct cufilter_gpu_copy out);
+/* Waits for all chunks. */
+enum cufilter_status cufilter_gpu_chunks_wait(const struct cufilter_gpu* gpu,
+                                              const struct cufilter_gpu_lanes* lanes);
+/* cufilter_gpu_drain() of all three streams. */
+void cufilter_gpu_chunks_drain(struct cufilter_gpu* gpu,
+                               const struct cufilter_gpu_lanes* lanes);
+
+static inline size_t cufilter_least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t cufilter_most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
 
 CUFILTER_EXTERN_C_END
 

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 3 }; /* pieces under way at a time */
+enum { SLOTS = CUFILTER_GPU_CHUNKS };
 
 static const char* const where = "iir_gpu";
 
@@ -47,8 +47,7 @@ struct gpu {
     struct iir_spec spec;
     struct cufilter_gpu gpu;
     size_t item; /* bytes */
-    cudaStream_t to_device, to_host;
-    cudaEvent_t arrived[SLOTS], filtered[SLOTS], left[SLOTS];
+    struct cufilter_gpu_lanes lanes;
 
     struct cufilter_gpu_buffer state[2]; /* a launch goes from one to the other */
     int live;
@@ -60,20 +59,8 @@ struct gpu {
     size_t bounce_bytes;            /* of a piece through the bounce buffers */
 
     bool forced, forced_chunks;
-    size_t chunk_bytes;                                 /* forced; 0: chosen */
-    struct cufilter_gpu_buffer bounce_in, bounce_out;   /* pinned, SLOTS pieces */
-    struct cufilter_gpu_buffer staging_in, staging_out; /* device, SLOTS chunks */
+    size_t chunk_bytes; /* forced; 0: chosen */
 };
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 /* ------------------------------------------------------------------ plans */
 
@@ -85,8 +72,7 @@ static void gpu_free_plan(void* plan)
     if (!p)
         return;
     /* Work queued on device pointers may still use the tables. */
-    if (cudaSetDevice(p->spec.device) == cudaSuccess)
-        (void)cudaDeviceSynchronize();
+    cufilter_gpu_settle(p->spec.device);
     iir_warps_free(p->warps);
     iir_columns_free(p->columns);
     iir_lookback_free(p->lookback);
@@ -180,23 +166,10 @@ static void gpu_destroy(void* self)
     if (!g)
         return;
     cufilter_gpu_close(&g->gpu); /* waits for its stream */
-    for (int i = 0; i < SLOTS; ++i) {
-        if (g->arrived[i])
-            cudaEventDestroy(g->arrived[i]);
-        if (g->filtered[i])
-            cudaEventDestroy(g->filtered[i]);
-        if (g->left[i])
-            cudaEventDestroy(g->left[i]);
-    }
-    if (g->to_device)
-        cudaStreamDestroy(g->to_device);
-    if (g->to_host)
-        cudaStreamDestroy(g->to_host);
-    struct cufilter_gpu_buffer* const buffers[] = {
-        &g->state[0],   &g->state[1],   &g->copy,       &g->bounce_in,
-        &g->bounce_out, &g->staging_in, &g->staging_out};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; ++i)
-        cufilter_gpu_free_buffer(buffers[i]);
+    cufilter_gpu_lanes_close(&g->lanes);
+    cufilter_gpu_free_buffer(&g->state[0]);
+    cufilter_gpu_free_buffer(&g->state[1]);
+    cufilter_gpu_free_buffer(&g->copy);
     cudaFree(g->recoveries);
     (void)cudaGetLastError();
     free(g);
@@ -230,26 +203,12 @@ static void read_profile(struct gpu* g)
     g->bounce_bytes = cufilter_tuned_size(CUFILTER_IIR_BOUNCE_BYTES, device);
 }
 
-static enum cufilter_status make_streams(struct gpu* g)
-{
-    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_device, cudaStreamNonBlocking));
-    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_host, cudaStreamNonBlocking));
-    for (int i = 0; i < SLOTS; ++i) {
-        CUFILTER_TRY_CUDA(
-            cudaEventCreateWithFlags(&g->arrived[i], cudaEventDisableTiming));
-        CUFILTER_TRY_CUDA(
-            cudaEventCreateWithFlags(&g->filtered[i], cudaEventDisableTiming));
-        CUFILTER_TRY_CUDA(cudaEventCreateWithFlags(&g->left[i], cudaEventDisableTiming));
-    }
-    return CUFILTER_OK;
-}
-
 static enum cufilter_status open_gpu(struct gpu* g)
 {
     void* p;
     CUFILTER_TRY(read_environment(g));
     CUFILTER_TRY(cufilter_gpu_open(&g->gpu, g->spec.device, where, sizeof(float), 1));
-    CUFILTER_TRY(make_streams(g));
+    CUFILTER_TRY(cufilter_gpu_lanes_open(&g->lanes));
     CUFILTER_TRY(cufilter_gpu_alloc(where, &p, sizeof *g->recoveries, "counter"));
     g->recoveries = p;
     CUFILTER_TRY_CUDA(
@@ -297,10 +256,7 @@ static enum cufilter_status gpu_create(void** self, const struct iir_spec* spec)
 
 static enum cufilter_status gpu_synchronize(void* self)
 {
-    struct gpu* const g = self;
-    CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->gpu.stream));
-    return CUFILTER_OK;
+    return cufilter_gpu_synchronize(&((struct gpu*)self)->gpu);
 }
 
 static enum cufilter_status gpu_get_state(void* self, double* state, size_t n)
@@ -430,34 +386,38 @@ static enum cufilter_status process_mapped(struct gpu* g, struct gpu_plan* p,
 static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
                                             const struct call* c)
 {
-    const size_t items = least(most(g->bounce_bytes / g->item, 1), c->n);
+    const size_t items =
+        cufilter_least(cufilter_most(g->bounce_bytes / g->item, 1), c->n);
     const size_t bytes = items * g->item, slots = items < c->n ? SLOTS : 1;
     const size_t pieces = (c->n + items - 1) / items;
     uint32_t tickets[SLOTS];
     if (!c->x_device)
-        CUFILTER_TRY(cufilter_gpu_grow_pinned(where, &g->bounce_in, slots * bytes));
+        CUFILTER_TRY(cufilter_gpu_grow_pinned(where, &g->lanes.bounce_in, slots * bytes));
     if (!c->y_device)
-        CUFILTER_TRY(cufilter_gpu_grow_pinned(where, &g->bounce_out, slots * bytes));
+        CUFILTER_TRY(
+            cufilter_gpu_grow_pinned(where, &g->lanes.bounce_out, slots * bytes));
     for (size_t k = 0; k < pieces + SLOTS; ++k) {
         const size_t slot = k % SLOTS, at = slot * bytes;
         if (k >= SLOTS && k - SLOTS < pieces) {
             const size_t done = (k - SLOTS) * bytes;
             CUFILTER_TRY(cufilter_gpu_wait(&g->gpu, tickets[slot]));
             if (!c->y_device)
-                memcpy(c->y + done, (char*)g->bounce_out.host + at,
-                       least(bytes, c->n * g->item - done));
+                memcpy(c->y + done, (char*)g->lanes.bounce_out.host + at,
+                       cufilter_least(bytes, c->n * g->item - done));
         }
         if (k >= pieces)
             continue;
-        const size_t begin = k * bytes, part = least(bytes, c->n * g->item - begin);
+        const size_t begin = k * bytes,
+                     part = cufilter_least(bytes, c->n * g->item - begin);
         if (!c->x_device)
-            memcpy((char*)g->bounce_in.host + at, c->x + begin, part);
-        CUFILTER_TRY(filter_piece(
-            g, p,
-            c->x_device ? (char*)c->x_device + begin : (char*)g->bounce_in.device + at,
-            part / g->item,
-            c->y_device ? (char*)c->y_device + begin : (char*)g->bounce_out.device + at,
-            &tickets[slot]));
+            memcpy((char*)g->lanes.bounce_in.host + at, c->x + begin, part);
+        CUFILTER_TRY(filter_piece(g, p,
+                                  c->x_device ? (char*)c->x_device + begin
+                                              : (char*)g->lanes.bounce_in.device + at,
+                                  part / g->item,
+                                  c->y_device ? (char*)c->y_device + begin
+                                              : (char*)g->lanes.bounce_out.device + at,
+                                  &tickets[slot]));
     }
     return CUFILTER_OK;
 }
@@ -468,38 +428,26 @@ static enum cufilter_status queue_chunk(struct gpu* g, struct gpu_plan* p,
                                         const struct call* c, size_t k, size_t items)
 {
     const size_t slot = k % SLOTS, offset = k * items * g->item;
-    const size_t n = least(items, c->n - k * items), bytes = n * g->item;
-    const bool copy_in = c->x_memory != CUFILTER_MEMORY_DEVICE;
-    const bool copy_out = c->y_memory != CUFILTER_MEMORY_DEVICE;
-    char* const x = copy_in ? (char*)g->staging_in.device + slot * items * g->item
-                            : (char*)c->x_device + offset;
-    char* const y = copy_out ? (char*)g->staging_out.device + slot * items * g->item
-                             : (char*)c->y_device + offset;
-    if (copy_in) {
-        if (k >= SLOTS)
-            CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_device, g->filtered[slot], 0));
-        CUFILTER_TRY_CUDA(cudaMemcpyAsync(x, c->x + offset, bytes, cudaMemcpyHostToDevice,
-                                          g->to_device));
-        CUFILTER_TRY_CUDA(cudaEventRecord(g->arrived[slot], g->to_device));
-        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->gpu.stream, g->arrived[slot], 0));
+    const size_t n = cufilter_least(items, c->n - k * items), bytes = n * g->item;
+    struct cufilter_gpu_copy in = {NULL, c->x + offset, bytes};
+    struct cufilter_gpu_copy out = {NULL, NULL, bytes};
+    char *x = (char*)c->x_device + offset, *y = (char*)c->y_device + offset;
+    if (c->x_memory != CUFILTER_MEMORY_DEVICE)
+        in.to = x = (char*)g->lanes.staging_in.device + slot * items * g->item;
+    if (c->y_memory != CUFILTER_MEMORY_DEVICE) {
+        out.from = y = (char*)g->lanes.staging_out.device + slot * items * g->item;
+        out.to = c->y + offset;
     }
-    if (copy_out && k >= SLOTS)
-        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->gpu.stream, g->left[slot], 0));
+    CUFILTER_TRY(cufilter_gpu_chunk_begin(&g->gpu, &g->lanes, k, in, out));
     CUFILTER_TRY(filter_piece(g, p, x, n, y, NULL));
-    CUFILTER_TRY_CUDA(cudaEventRecord(g->filtered[slot], g->gpu.stream));
-    if (copy_out) {
-        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_host, g->filtered[slot], 0));
-        CUFILTER_TRY_CUDA(
-            cudaMemcpyAsync(c->y + offset, y, bytes, cudaMemcpyDeviceToHost, g->to_host));
-        CUFILTER_TRY_CUDA(cudaEventRecord(g->left[slot], g->to_host));
-    }
-    return CUFILTER_OK;
+    return cufilter_gpu_chunk_end(&g->gpu, &g->lanes, k, out);
 }
 
 static size_t chunk_items(const struct gpu* g, size_t n)
 {
-    const size_t bytes = least(most(n * g->item / 4, g->least_chunk), g->most_chunk);
-    return most((g->chunk_bytes ? g->chunk_bytes : bytes) / g->item, 1);
+    const size_t bytes =
+        cufilter_least(cufilter_most(n * g->item / 4, g->least_chunk), g->most_chunk);
+    return cufilter_most((g->chunk_bytes ? g->chunk_bytes : bytes) / g->item, 1);
 }
 
 static enum cufilter_status process_chunked(struct gpu* g, struct gpu_plan* p,
@@ -510,15 +458,13 @@ static enum cufilter_status process_chunked(struct gpu* g, struct gpu_plan* p,
     CUFILTER_TRY(gpu_synchronize(g));
     if (c->x_memory != CUFILTER_MEMORY_DEVICE)
         CUFILTER_TRY(
-            cufilter_gpu_grow_device(where, &g->staging_in, bytes, "input chunks"));
+            cufilter_gpu_grow_device(where, &g->lanes.staging_in, bytes, "input chunks"));
     if (c->y_memory != CUFILTER_MEMORY_DEVICE)
-        CUFILTER_TRY(
-            cufilter_gpu_grow_device(where, &g->staging_out, bytes, "output chunks"));
+        CUFILTER_TRY(cufilter_gpu_grow_device(where, &g->lanes.staging_out, bytes,
+                                              "output chunks"));
     for (size_t k = 0; k * items < c->n; ++k)
         CUFILTER_TRY(queue_chunk(g, p, c, k, items));
-    CUFILTER_TRY(gpu_synchronize(g));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->to_host));
-    return CUFILTER_OK;
+    return cufilter_gpu_chunks_wait(&g->gpu, &g->lanes);
 }
 
 /* ------------------------------------------------------------------ a call */
@@ -554,10 +500,7 @@ static enum cufilter_status gpu_process(void* self, void* plan, const float* x, 
     if (status == CUFILTER_OK)
         return CUFILTER_OK;
     /* Nothing may touch the caller's memory after the return. */
-    (void)cudaStreamSynchronize(g->to_device);
-    cufilter_gpu_drain(&g->gpu);
-    (void)cudaStreamSynchronize(g->to_host);
-    (void)cudaGetLastError();
+    cufilter_gpu_chunks_drain(&g->gpu, &g->lanes);
     g->live = live;
     return status;
 }
