@@ -23,9 +23,9 @@
  */
 #include "fir_internal.h"
 #include "../core/buffers.h"
+#include "../core/gpu_stream.h"
 #include "../core/profile.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,22 +34,16 @@
 #endif
 
 enum {
-    SLOTS = 3,                  /* pieces under way at a time */
+    SLOTS = CUFILTER_GPU_CHUNKS,
     MOST_PIECE_ITEMS = 1 << 21, /* of a piece or chunk, for long filters */
     SHORT_TAPS = 1024,          /* more take the crossover of long filters */
-    RULE_LOG2 = 28,             /* lengths of call that the rule is asked for */
-    QUERY_SPINS = 1 << 10, /* looks at the flag between two questions to the driver */
-    YIELD_SPINS = 1 << 16  /* looks before the thread gives way to others */
+    RULE_LOG2 = 28              /* lengths of call that the rule is asked for */
 };
+_Static_assert((int)FIR_FLAGS <= (int)CUFILTER_GPU_FLAGS, "the flag is too short");
+
+static const char* const where = "fir_gpu";
 
 enum transfer { TRANSFER_AUTO, TRANSFER_ZERO_COPY, TRANSFER_CHUNKED };
-
-/* Memory that grows; host and device address where it is pinned. */
-struct buffer {
-    void* host;
-    void* device;
-    size_t bytes;
-};
 
 struct gpu_plan {
     struct fir_spec spec;
@@ -64,17 +58,9 @@ struct gpu_plan {
 
 struct gpu {
     struct fir_spec spec;
-    char name[256];
-    cudaStream_t stream, to_device, to_host;
-
-    void* ring;
-    size_t ring_items;
-    uint32_t ring_pos; /* of the next item */
-
-    uint32_t* blocks_done;
-    struct buffer flag;
-    uint32_t ticket; /* the last one given out */
-    bool spin;       /* on the flag; else cudaStreamSynchronize() */
+    struct cufilter_gpu gpu;
+    struct cufilter_gpu_lanes lanes;
+    bool spin; /* on the flag; else cudaStreamSynchronize() */
 
     size_t crossover[2];            /* bytes from which calls go in chunks; [1]: long */
     size_t least_chunk, most_chunk; /* bytes of input */
@@ -82,10 +68,7 @@ struct gpu {
     size_t stream_bytes;            /* longer results do not stay in the CPU's caches */
 
     enum transfer transfer;
-    size_t chunk_items;                    /* forced; 0: chosen */
-    struct buffer bounce_in, bounce_out;   /* pinned, SLOTS pieces */
-    struct buffer staging_in, staging_out; /* device, SLOTS chunks */
-    cudaEvent_t arrived[SLOTS], filtered[SLOTS], left[SLOTS];
+    size_t chunk_items; /* forced; 0: chosen */
 };
 
 /* A call, or a piece of one: x[0 .. n-1], and outputs first + i D for 0 <= i < count. */
@@ -98,66 +81,12 @@ struct piece {
     size_t count;
 };
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static size_t power_of_two(size_t n)
 {
     size_t p = 1;
     while (p < n)
         p *= 2;
     return p;
-}
-
-/* ------------------------------------------------------------------ memory */
-
-static enum cufilter_status alloc_device(void** p, size_t bytes, const char* what)
-{
-    char text[96];
-    const cudaError_t error = cudaMalloc(p, bytes);
-    if (error == cudaSuccess)
-        return CUFILTER_OK;
-    *p = NULL;
-    snprintf(text, sizeof text, "cudaMalloc of %zu bytes for the %s", bytes, what);
-    return cufilter_cuda_fail(error, "fir_gpu", text);
-}
-
-/* Grows pinned, mapped memory. Nothing is under way in it: calls on host memory are over
- * when they return. */
-static enum cufilter_status grow_pinned(struct buffer* b, size_t bytes)
-{
-    struct buffer grown = {NULL, NULL, bytes};
-    if (bytes <= b->bytes)
-        return CUFILTER_OK;
-    cudaError_t error =
-        cudaHostAlloc(&grown.host, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
-    if (error == cudaSuccess)
-        error = cudaHostGetDevicePointer(&grown.device, grown.host, 0);
-    if (error != cudaSuccess) {
-        cudaFreeHost(grown.host);
-        return cufilter_cuda_fail(error, "fir_gpu", "pinning host memory");
-    }
-    cudaFreeHost(b->host);
-    *b = grown;
-    return CUFILTER_OK;
-}
-
-static enum cufilter_status grow_device(struct buffer* b, size_t bytes, const char* what)
-{
-    struct buffer grown = {NULL, NULL, bytes};
-    if (bytes <= b->bytes)
-        return CUFILTER_OK;
-    CUFILTER_TRY(alloc_device(&grown.device, bytes, what));
-    cudaFree(b->device);
-    *b = grown;
-    return CUFILTER_OK;
 }
 
 /* ------------------------------------------------------------------ plans */
@@ -168,8 +97,7 @@ static void gpu_free_plan(void* plan)
     if (!p)
         return;
     /* Work queued on device pointers may still use the tables. */
-    if (cudaSetDevice(p->spec.device) == cudaSuccess)
-        (void)cudaDeviceSynchronize();
+    cufilter_gpu_settle(p->spec.device);
     fir_direct_free(p->direct);
     fir_fused_free(p->fused);
     fir_six_step_free(p->six_step);
@@ -255,32 +183,8 @@ static void gpu_destroy(void* self)
     struct gpu* g = self;
     if (!g)
         return;
-    /* At exit the runtime may be gone; there is nothing left to free then. */
-    if (cudaSetDevice(g->spec.device) == cudaSuccess) {
-        if (g->stream)
-            (void)cudaStreamSynchronize(g->stream);
-        for (int i = 0; i < SLOTS; ++i) {
-            if (g->arrived[i])
-                cudaEventDestroy(g->arrived[i]);
-            if (g->filtered[i])
-                cudaEventDestroy(g->filtered[i]);
-            if (g->left[i])
-                cudaEventDestroy(g->left[i]);
-        }
-        if (g->stream)
-            cudaStreamDestroy(g->stream);
-        if (g->to_device)
-            cudaStreamDestroy(g->to_device);
-        if (g->to_host)
-            cudaStreamDestroy(g->to_host);
-        cudaFree(g->ring);
-        cudaFree(g->blocks_done);
-        cudaFree(g->staging_in.device);
-        cudaFree(g->staging_out.device);
-        cudaFreeHost(g->flag.host);
-        cudaFreeHost(g->bounce_in.host);
-        cudaFreeHost(g->bounce_out.host);
-    }
+    cufilter_gpu_close(&g->gpu); /* waits for its stream */
+    cufilter_gpu_lanes_close(&g->lanes);
     (void)cudaGetLastError();
     free(g);
 }
@@ -313,19 +217,13 @@ static enum cufilter_status read_environment(struct gpu* g)
     return CUFILTER_OK;
 }
 
-/* A power of two, with room for a piece beside the history, so that a piece's launch can
- * append what it reads. */
-static enum cufilter_status ring_size(const struct gpu* g, size_t history, size_t* items)
+/* With room for a piece beside the history, so that a piece's launch can append what it
+ * reads. */
+static size_t ring_items(const struct gpu* g, size_t history)
 {
-    const size_t chunk = most(g->most_chunk / g->spec.in_size, g->chunk_items);
-    const size_t piece = least(power_of_two(2 * history), MOST_PIECE_ITEMS);
-    *items = power_of_two(history + most(piece, chunk));
-    if (*items > (size_t)1 << 31)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "fir_gpu: a history of %zu items (taps and decimation) is "
-                             "more than a GPU's ring of 2^31 holds",
-                             history);
-    return CUFILTER_OK;
+    const size_t chunk = cufilter_most(g->most_chunk / g->spec.in_size, g->chunk_items);
+    const size_t piece = cufilter_least(power_of_two(2 * history), MOST_PIECE_ITEMS);
+    return history + cufilter_most(piece, chunk);
 }
 
 static void read_profile(struct gpu* g)
@@ -339,56 +237,22 @@ static void read_profile(struct gpu* g)
     g->stream_bytes = cufilter_tuned_size(CUFILTER_FIR_PAST_CACHE_BYTES, device);
 }
 
-static enum cufilter_status make_streams(struct gpu* g)
-{
-    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking));
-    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_device, cudaStreamNonBlocking));
-    CUFILTER_TRY_CUDA(cudaStreamCreateWithFlags(&g->to_host, cudaStreamNonBlocking));
-    for (int i = 0; i < SLOTS; ++i) {
-        CUFILTER_TRY_CUDA(
-            cudaEventCreateWithFlags(&g->arrived[i], cudaEventDisableTiming));
-        CUFILTER_TRY_CUDA(
-            cudaEventCreateWithFlags(&g->filtered[i], cudaEventDisableTiming));
-        CUFILTER_TRY_CUDA(cudaEventCreateWithFlags(&g->left[i], cudaEventDisableTiming));
-    }
-    return CUFILTER_OK;
-}
-
-static enum cufilter_status make_memory(struct gpu* g, size_t history)
-{
-    void* p;
-    CUFILTER_TRY(ring_size(g, history, &g->ring_items));
-    CUFILTER_TRY(alloc_device(&g->ring, g->ring_items * g->spec.in_size, "history"));
-    CUFILTER_TRY(alloc_device(&p, sizeof *g->blocks_done, "block counter"));
-    g->blocks_done = p;
-    CUFILTER_TRY(grow_pinned(&g->flag, FIR_FLAGS * sizeof(uint32_t)));
-    memset(g->flag.host, 0, FIR_FLAGS * sizeof(uint32_t));
-    CUFILTER_TRY_CUDA(
-        cudaMemsetAsync(g->blocks_done, 0, sizeof *g->blocks_done, g->stream));
-    CUFILTER_TRY_CUDA(
-        cudaMemsetAsync(g->ring, 0, g->ring_items * g->spec.in_size, g->stream));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
-    return CUFILTER_OK;
-}
-
 static enum cufilter_status gpu_create(void** self, const struct fir_spec* spec,
                                        size_t history)
 {
-    struct cufilter_device_info info;
     *self = NULL;
-    CUFILTER_TRY(cufilter_device_get_info(spec->device, &info));
-    CUFILTER_TRY(cufilter_device_use(spec->device));
     struct gpu* g = calloc(1, sizeof *g);
     if (!g)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     g->spec = *spec;
-    snprintf(g->name, sizeof g->name, "%s", info.name);
     read_profile(g);
     enum cufilter_status status = read_environment(g);
     if (status == CUFILTER_OK)
-        status = make_streams(g);
+        status = cufilter_gpu_open(&g->gpu, spec->device, where, spec->in_size,
+                                   ring_items(g, history));
     if (status == CUFILTER_OK)
-        status = make_memory(g, history);
+        status = cufilter_gpu_lanes_open(&g->lanes);
+    g->gpu.flags = FIR_FLAGS;
     if (status != CUFILTER_OK)
         gpu_destroy(g);
     else
@@ -396,75 +260,20 @@ static enum cufilter_status gpu_create(void** self, const struct fir_spec* spec,
     return status;
 }
 
-/* ------------------------------------------------------------------ history */
-
-/* Copies the last n items of the ring, oldest first, in the stream's order. */
-static enum cufilter_status copy_history(struct gpu* g, void* items, size_t n)
+static enum cufilter_status gpu_reserve(void* self, size_t history)
 {
-    const size_t size = g->spec.in_size;
-    const size_t from = (g->ring_pos - n) & (g->ring_items - 1);
-    const size_t head = least(n, g->ring_items - from);
-    CUFILTER_TRY_CUDA(cudaMemcpyAsync(items, (const char*)g->ring + from * size,
-                                      head * size, cudaMemcpyDefault, g->stream));
-    CUFILTER_TRY_CUDA(cudaMemcpyAsync((char*)items + head * size, g->ring,
-                                      (n - head) * size, cudaMemcpyDefault, g->stream));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
-    return CUFILTER_OK;
+    struct gpu* g = self;
+    return cufilter_gpu_reserve(&g->gpu, ring_items(g, history));
 }
 
 static enum cufilter_status gpu_get_history(void* self, void* items, size_t n)
 {
-    struct gpu* g = self;
-    CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    return copy_history(g, items, n);
+    return cufilter_gpu_get_history(&((struct gpu*)self)->gpu, items, n);
 }
 
 static enum cufilter_status gpu_set_history(void* self, const void* items, size_t n)
 {
-    struct gpu* g = self;
-    const size_t size = g->spec.in_size;
-    CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    if (n > g->ring_items)
-        return cufilter_fail(CUFILTER_ERR_INTERNAL, "%s: %zu items exceed the ring's %zu",
-                             __func__, n, g->ring_items);
-    CUFILTER_TRY_CUDA(cudaMemsetAsync(g->ring, 0, g->ring_items * size, g->stream));
-    if (n)
-        CUFILTER_TRY_CUDA(
-            cudaMemcpyAsync(g->ring, items, n * size, cudaMemcpyDefault, g->stream));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
-    g->ring_pos = (uint32_t)(n & (g->ring_items - 1));
-    return CUFILTER_OK;
-}
-
-static enum cufilter_status gpu_reserve(void* self, size_t history)
-{
-    struct gpu* g = self;
-    size_t items;
-    void* ring;
-    CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    CUFILTER_TRY(ring_size(g, history, &items));
-    if (items <= g->ring_items)
-        return CUFILTER_OK;
-    CUFILTER_TRY(alloc_device(&ring, items * g->spec.in_size, "history"));
-    enum cufilter_status status = copy_history(g, ring, g->ring_items);
-    if (status == CUFILTER_OK) {
-        const size_t old = g->ring_items * g->spec.in_size;
-        cudaError_t error = cudaMemsetAsync((char*)ring + old, 0,
-                                            items * g->spec.in_size - old, g->stream);
-        if (error == cudaSuccess)
-            error = cudaStreamSynchronize(g->stream);
-        if (error != cudaSuccess)
-            status = cufilter_cuda_fail(error, __func__, "clearing the longer history");
-    }
-    if (status != CUFILTER_OK) {
-        cudaFree(ring);
-        return status;
-    }
-    cudaFree(g->ring);
-    g->ring = ring;
-    g->ring_pos = (uint32_t)g->ring_items;
-    g->ring_items = items;
-    return CUFILTER_OK;
+    return cufilter_gpu_set_history(&((struct gpu*)self)->gpu, items, n);
 }
 
 /* ------------------------------------------------------------------ one piece */
@@ -506,26 +315,26 @@ static enum cufilter_status filter_piece(struct gpu* g, struct gpu_plan* p,
     const int64_t first = late ? c->first - D : c->first;
     const int64_t outputs_end = c->first + (int64_t)c->count * D;
     const int64_t reach = (int64_t)p->n_taps - 1 - (first < 0 ? first : 0);
-    const bool safe = n + reach <= (int64_t)g->ring_items;
+    const bool safe = n + reach <= (int64_t)g->gpu.ring_items;
     struct fir_launch launch = {
         .x = c->x,
         .begin = late ? 0 : first,
         .end = outputs_end < n ? outputs_end : n,
-        .ring = g->ring,
-        .ring_mask = (uint32_t)(g->ring_items - 1),
-        .ring_pos = g->ring_pos,
+        .ring = g->gpu.ring,
+        .ring_mask = (uint32_t)(g->gpu.ring_items - 1),
+        .ring_pos = g->gpu.ring_pos,
         .append = safe,
         .y = (char*)c->y - (late ? g->spec.out_size : 0),
         .y_here = c->y_here,
         .first = first,
-        .blocks_done = g->blocks_done,
-        .stream = g->stream,
+        .blocks_done = g->gpu.blocks_done,
+        .stream = g->gpu.stream,
     };
     if (p->fused && !c->y_here)
         CUFILTER_TRY(fir_fused_prepare(p->fused, c->count + 1)); /* one before a late */
     struct fir_launch notify = launch;
-    notify.flag = g->flag.device;
-    notify.ticket = ticket ? ++g->ticket : 0;
+    notify.flag = g->gpu.flag.device;
+    notify.ticket = ticket ? ++g->gpu.ticket : 0;
     const bool by_method = ticket && safe && c->count;
     if (by_method) {
         launch.flag = notify.flag;
@@ -544,53 +353,15 @@ static enum cufilter_status filter_piece(struct gpu* g, struct gpu_plan* p,
         CUFILTER_TRY(fir_notify_launch(&notify));
     if (ticket)
         *ticket = notify.ticket;
-    g->ring_pos = (g->ring_pos + (uint32_t)c->n) & (uint32_t)(g->ring_items - 1);
+    cufilter_gpu_advance(&g->gpu, c->n);
     return CUFILTER_OK;
 }
 
-static void pause_briefly(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-/* Whether the ticket or a later one is in all flags. */
-static bool ticket_is_there(const struct gpu* g, uint32_t ticket)
-{
-    const uint32_t* const flags = g->flag.host;
-    for (int i = 0; i < FIR_FLAGS; ++i)
-        if ((int32_t)(__atomic_load_n(flags + i, __ATOMIC_ACQUIRE) - ticket) < 0)
-            return false;
-    return true;
-}
-
-/* Waits until the launch that carries the ticket is done. A kernel that fails never
- * writes it, so the driver is asked now and then. */
+/* Waits until the launch that carries the ticket is done. */
 static enum cufilter_status wait_for(const struct gpu* g, uint32_t ticket)
 {
-    if (!g->spin) {
-        CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
-        return CUFILTER_OK;
-    }
-    for (unsigned spins = 1; !ticket_is_there(g, ticket); ++spins) {
-        if (spins % QUERY_SPINS == 0) {
-            const cudaError_t error = cudaStreamQuery(g->stream);
-            if (error == cudaSuccess && !ticket_is_there(g, ticket))
-                return cufilter_fail(CUFILTER_ERR_INTERNAL,
-                                     "fir_gpu: the stream is done, but its ticket %u is "
-                                     "not there",
-                                     ticket);
-            if (error != cudaSuccess && error != cudaErrorNotReady)
-                return cufilter_cuda_fail(error, "fir_gpu", "filtering");
-            if (spins > YIELD_SPINS)
-                sched_yield();
-        }
-        pause_briefly();
-    }
-    return CUFILTER_OK;
+    return g->spin ? cufilter_gpu_wait(&g->gpu, ticket)
+                   : cufilter_gpu_synchronize(&g->gpu);
 }
 
 /* ------------------------------------------------------------------ a call */
@@ -606,7 +377,7 @@ static size_t outputs_before(const struct gpu* g, const struct piece* call, size
 {
     const int64_t D = (int64_t)g->spec.decimation, span = (int64_t)n - call->first;
     const size_t count = span <= 0 ? 0 : (size_t)((span + D - 1) / D);
-    return least(count, call->count);
+    return cufilter_least(count, call->count);
 }
 
 /* Items [begin, end) of the call as a piece; x and y still to be set. *done is the number
@@ -628,14 +399,15 @@ static struct piece cut_piece(const struct gpu* g, const struct piece* call, siz
  * memory for them now than after the other pieces have been appended. */
 static enum cufilter_status prepare_last(struct gpu* g, struct gpu_plan* p, size_t n)
 {
-    return p->six_step && n ? fir_six_step_prepare(p->six_step, n, g->stream)
+    return p->six_step && n ? fir_six_step_prepare(p->six_step, n, g->gpu.stream)
                             : CUFILTER_OK;
 }
 
 /* Items of a piece: some lengths of the filter at least, so that long transforms pay. */
 static size_t piece_items(const struct gpu_plan* p, size_t usual)
 {
-    return least(most(power_of_two(2 * p->n_taps), usual), MOST_PIECE_ITEMS);
+    return cufilter_least(cufilter_most(power_of_two(2 * p->n_taps), usual),
+                          MOST_PIECE_ITEMS);
 }
 
 static size_t chunk_items(const struct gpu* g, const struct gpu_plan* p, size_t n)
@@ -644,7 +416,8 @@ static size_t chunk_items(const struct gpu* g, const struct gpu_plan* p, size_t 
     if (g->chunk_items)
         return g->chunk_items;
     return piece_items(
-        p, least(most(power_of_two(n / 4), g->least_chunk / size), g->most_chunk / size));
+        p, cufilter_least(cufilter_most(power_of_two(n / 4), g->least_chunk / size),
+                          g->most_chunk / size));
 }
 
 /* memcpy(), past the caches where the call's result will not stay in them: that saves
@@ -693,8 +466,8 @@ static enum cufilter_status land(struct gpu* g, const struct call* c,
     CUFILTER_TRY(wait_for(g, f->ticket));
     if (!c->y_device)
         copy_out((char*)c->whole.y + f->done * size,
-                 (char*)g->bounce_out.host + slot * capacity * size, f->count * size,
-                 c->whole.count * size > g->stream_bytes);
+                 (char*)g->lanes.bounce_out.host + slot * capacity * size,
+                 f->count * size, c->whole.count * size > g->stream_bytes);
     return CUFILTER_OK;
 }
 
@@ -710,12 +483,14 @@ static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
     struct in_flight under_way[SLOTS];
     size_t k = 0, landed = 0;
     if (!c->x_device)
-        CUFILTER_TRY(grow_pinned(&g->bounce_in, slots * items * in_size));
+        CUFILTER_TRY(cufilter_gpu_grow_pinned(where, &g->lanes.bounce_in,
+                                              slots * items * in_size));
     if (!c->y_device)
-        CUFILTER_TRY(grow_pinned(&g->bounce_out, slots * capacity * out_size));
+        CUFILTER_TRY(cufilter_gpu_grow_pinned(where, &g->lanes.bounce_out,
+                                              slots * capacity * out_size));
     CUFILTER_TRY(prepare_last(g, p, c->whole.n % items));
     for (size_t begin = 0; begin < c->whole.n; begin += items, ++k) {
-        const size_t slot = k % SLOTS, end = least(begin + items, c->whole.n);
+        const size_t slot = k % SLOTS, end = cufilter_least(begin + items, c->whole.n);
         struct in_flight* const f = &under_way[slot];
         if (k - landed == SLOTS) {
             CUFILTER_TRY(land(g, c, f, slot, capacity));
@@ -724,12 +499,13 @@ static enum cufilter_status process_bounced(struct gpu* g, struct gpu_plan* p,
         struct piece piece = cut_piece(g, &c->whole, begin, end, &f->done);
         f->count = piece.count;
         if (!c->x_device)
-            memcpy((char*)g->bounce_in.host + slot * items * in_size,
+            memcpy((char*)g->lanes.bounce_in.host + slot * items * in_size,
                    (const char*)c->whole.x + begin * in_size, piece.n * in_size);
         piece.x = c->x_device ? (char*)c->x_device + begin * in_size
-                              : (char*)g->bounce_in.device + slot * items * in_size;
-        piece.y = c->y_device ? (char*)c->y_device + f->done * out_size
-                              : (char*)g->bounce_out.device + slot * capacity * out_size;
+                              : (char*)g->lanes.bounce_in.device + slot * items * in_size;
+        piece.y = c->y_device
+                      ? (char*)c->y_device + f->done * out_size
+                      : (char*)g->lanes.bounce_out.device + slot * capacity * out_size;
         piece.y_here = c->y_memory == CUFILTER_MEMORY_DEVICE;
         CUFILTER_TRY(filter_piece(g, p, &piece, &f->ticket));
     }
@@ -745,37 +521,25 @@ static enum cufilter_status queue_chunk(struct gpu* g, struct gpu_plan* p,
 {
     const size_t in_size = g->spec.in_size, out_size = g->spec.out_size;
     const size_t capacity = items / g->spec.decimation + 2, slot = k % SLOTS;
-    const size_t begin = k * items, end = least(begin + items, c->whole.n);
-    const bool copy_in = c->x_memory != CUFILTER_MEMORY_DEVICE;
-    const bool copy_out = c->y_memory != CUFILTER_MEMORY_DEVICE;
+    const size_t begin = k * items, end = cufilter_least(begin + items, c->whole.n);
     size_t done;
     struct piece piece = cut_piece(g, &c->whole, begin, end, &done);
-    piece.x = copy_in ? (char*)g->staging_in.device + slot * items * in_size
-                      : (char*)c->x_device + begin * in_size;
-    piece.y = copy_out ? (char*)g->staging_out.device + slot * capacity * out_size
-                       : (char*)c->y_device + done * out_size;
+    struct cufilter_gpu_copy in = {NULL, (const char*)c->whole.x + begin * in_size,
+                                   piece.n * in_size};
+    struct cufilter_gpu_copy out = {NULL, NULL, piece.count * out_size};
+    piece.x = (char*)c->x_device + begin * in_size;
+    piece.y = (char*)c->y_device + done * out_size;
     piece.y_here = true;
-    if (copy_in) {
-        if (k >= SLOTS)
-            CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_device, g->filtered[slot], 0));
-        CUFILTER_TRY_CUDA(cudaMemcpyAsync(
-            (void*)(uintptr_t)piece.x, (const char*)c->whole.x + begin * in_size,
-            piece.n * in_size, cudaMemcpyHostToDevice, g->to_device));
-        CUFILTER_TRY_CUDA(cudaEventRecord(g->arrived[slot], g->to_device));
-        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->stream, g->arrived[slot], 0));
+    if (c->x_memory != CUFILTER_MEMORY_DEVICE)
+        piece.x = in.to = (char*)g->lanes.staging_in.device + slot * items * in_size;
+    if (c->y_memory != CUFILTER_MEMORY_DEVICE) {
+        piece.y = (char*)g->lanes.staging_out.device + slot * capacity * out_size;
+        out.from = piece.y;
+        out.to = (char*)c->whole.y + done * out_size;
     }
-    if (copy_out && k >= SLOTS)
-        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->stream, g->left[slot], 0));
+    CUFILTER_TRY(cufilter_gpu_chunk_begin(&g->gpu, &g->lanes, k, in, out));
     CUFILTER_TRY(filter_piece(g, p, &piece, NULL));
-    CUFILTER_TRY_CUDA(cudaEventRecord(g->filtered[slot], g->stream));
-    if (copy_out) {
-        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->to_host, g->filtered[slot], 0));
-        CUFILTER_TRY_CUDA(cudaMemcpyAsync((char*)c->whole.y + done * out_size, piece.y,
-                                          piece.count * out_size, cudaMemcpyDeviceToHost,
-                                          g->to_host));
-        CUFILTER_TRY_CUDA(cudaEventRecord(g->left[slot], g->to_host));
-    }
-    return CUFILTER_OK;
+    return cufilter_gpu_chunk_end(&g->gpu, &g->lanes, k, out);
 }
 
 static enum cufilter_status process_chunked(struct gpu* g, struct gpu_plan* p,
@@ -785,17 +549,17 @@ static enum cufilter_status process_chunked(struct gpu* g, struct gpu_plan* p,
     const size_t chunks = (c->whole.n + items - 1) / items;
     const size_t capacity = items / g->spec.decimation + 2;
     if (c->x_memory != CUFILTER_MEMORY_DEVICE)
-        CUFILTER_TRY(
-            grow_device(&g->staging_in, SLOTS * items * g->spec.in_size, "input chunks"));
+        CUFILTER_TRY(cufilter_gpu_grow_device(where, &g->lanes.staging_in,
+                                              SLOTS * items * g->spec.in_size,
+                                              "input chunks"));
     if (c->y_memory != CUFILTER_MEMORY_DEVICE)
-        CUFILTER_TRY(grow_device(&g->staging_out, SLOTS * capacity * g->spec.out_size,
-                                 "output chunks"));
+        CUFILTER_TRY(cufilter_gpu_grow_device(where, &g->lanes.staging_out,
+                                              SLOTS * capacity * g->spec.out_size,
+                                              "output chunks"));
     CUFILTER_TRY(prepare_last(g, p, c->whole.n % items));
     for (size_t k = 0; k < chunks; ++k)
         CUFILTER_TRY(queue_chunk(g, p, c, k, items));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->to_host));
-    return CUFILTER_OK;
+    return cufilter_gpu_chunks_wait(&g->gpu, &g->lanes);
 }
 
 static bool in_chunks(const struct gpu* g, const struct gpu_plan* p, const struct call* c)
@@ -825,7 +589,7 @@ static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
     struct gpu_plan* p = plan;
     struct call c = {
         .whole = {.x = x, .n = n_in, .y = y, .first = first, .count = n_out}};
-    const uint32_t ring_pos = g->ring_pos;
+    const uint32_t ring_pos = g->gpu.ring_pos;
     enum cufilter_status status;
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
     CUFILTER_TRY(cufilter_memory_of(g->spec.device, x, n_in * g->spec.in_size,
@@ -847,25 +611,19 @@ static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
     if (status == CUFILTER_OK)
         return CUFILTER_OK;
     /* Nothing may touch the caller's memory after the return. */
-    (void)cudaStreamSynchronize(g->to_device);
-    (void)cudaStreamSynchronize(g->stream);
-    (void)cudaStreamSynchronize(g->to_host);
-    (void)cudaGetLastError();
-    g->ring_pos = ring_pos;
+    cufilter_gpu_chunks_drain(&g->gpu, &g->lanes);
+    g->gpu.ring_pos = ring_pos;
     return status;
 }
 
 static enum cufilter_status gpu_synchronize(void* self)
 {
-    struct gpu* g = self;
-    CUFILTER_TRY(cufilter_device_use(g->spec.device));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(g->stream));
-    return CUFILTER_OK;
+    return cufilter_gpu_synchronize(&((struct gpu*)self)->gpu);
 }
 
 static void* gpu_stream(void* self)
 {
-    return ((struct gpu*)self)->stream;
+    return ((struct gpu*)self)->gpu.stream;
 }
 
 static int gpu_describe(void* self, void* plan, char* text, size_t size)
@@ -883,7 +641,7 @@ static int gpu_describe(void* self, void* plan, char* text, size_t size)
     default:
         fir_six_step_describe(p->six_step, method, sizeof method);
     }
-    return snprintf(text, size, "GPU %d (%s), %s", g->spec.device, g->name, method);
+    return snprintf(text, size, "GPU %d (%s), %s", g->spec.device, g->gpu.name, method);
 }
 
 const struct fir_backend fir_backend_gpu = {
