@@ -432,6 +432,9 @@ void begin(uint64_t seed, pace pace)
     m.random.seed(seed);
     m.at = pace;
     m.taken = 0;
+    for (const range& r : m.ranges) // of a device that was lost
+        if (r.is != kind::registered)
+            std::free(r.host);
     m.ranges.clear();
     m.streams.clear();
     m.events.clear();
