@@ -6,9 +6,9 @@ Rates of blocks in a flowgraph, beside GNU Radio's own and beside a plain copy.
 usage: cufilter-bench-flowgraph [--core CORE] [--only TEXT] [--json FILE] ...
 
 The cases are cufilter-bench's, where there are blocks for them, and some that only blocks
-have. Each runs as nop -> X -> null_sink: neither end touches memory. Rates are of a window
-within the run, between two moves of the source's counter, so starting does not count. All
-X of a case take turns, with default buffers and with buffers of --batch-items.
+have. Each runs as nop -> X -> null_sink: neither end touches memory. Rates are of a
+window within the run, between two moves of the sink's counter, so starting does not
+count. All X take turns, with default buffers and with buffers of --batch-items.
 """
 
 import sys
@@ -33,8 +33,8 @@ VECTOR = 4096  # samples of the vectors that a long signal's transform is cut in
 
 
 class Block:
-    """One way to do a case: `make(batch)` with buffers of `batch` items, 0: default. `per`
-    samples in give an item out of the first port; None: as the case says."""
+    """One way to do a case: `make(batch)` with buffers of `batch` items, 0: default.
+    `per` samples in give an item out of the first port; None: as the case says."""
 
     def __init__(self, name, on, make, per=None):
         self.name, self.on, self.make, self.per = name, on, make, per
@@ -82,7 +82,7 @@ def next_move(sink, deadline):
 
 
 def measure(way, batch, seconds):
-    """Million samples a second through nop -> a block -> null_sink, buffers of `batch`."""
+    """Million samples a second, with buffers of `batch`; 0: default ones."""
     block = way.make(batch // way.samples)
     source = blocks.nop(block.input_signature().sizeof_stream_item(0))
     size_buffers(way, source, block, 2 * batch // way.samples)
@@ -150,8 +150,8 @@ def fir_case(case, devices):
                      "c" if case["complex_taps"] else "f")
     block = ("fft_filter_" if case["decimation"] == 1 else "fir_filter_") + kind
     arguments = case["decimation"], random_taps(case["taps"], case["complex_taps"])
-    return Case(case["case"], "fir", 8 if case["complex_data"] else 4, ours(block, devices, *arguments),
-                theirs(block, *arguments), per=case["decimation"])
+    return Case(case["case"], "fir", 8 if case["complex_data"] else 4,
+                ours(block, devices, *arguments), theirs(block, *arguments), per=case["decimation"])
 
 
 def stock_channelizer(K, R, n_taps):

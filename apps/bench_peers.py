@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Times cufilter's cores beside what else is installed: scipy, PyWavelets and GNU Radio's own
-blocks on the CPU; CuPy and PyTorch on a GPU.
+Times cufilter's cores beside what else is installed: scipy, PyWavelets and GNU Radio's
+own blocks on the CPU; CuPy and PyTorch on a GPU.
 
-usage: cufilter-bench-peers [--device DEVICE] [--core CORE] [--peer PEER] [--json FILE] ...
+usage: cufilter-bench-peers [--device DEVICE] [--core CORE] [--peer PEER] [--json FILE]
 
 The cases are cufilter-bench's. In each round cufilter-bench times a case, then every peer
 that can do it does, on as many items (a direct form of a long filter on fewer). What a
@@ -246,7 +246,8 @@ class Torch(Peer):
         return y.cpu().numpy()
 
     def ways(self, case):
-        if case["core"] != "dwt" or case["inverse"] or case["dwt_mode"] != "periodization":
+        if (case["core"] != "dwt" or case["inverse"] or
+                case["dwt_mode"] != "periodization"):
             return []
         # A convolution layer correlates.
         low, high = (np.float32(case[name][::-1]) for name in ("dec_lo", "dec_hi"))
@@ -343,7 +344,8 @@ def check(peer, way, case):
 
 
 def seconds_of(peer, way, x):
-    """Of a call, the median of samples; the first, which may plan, counts in long ones."""
+    """Of a call, the median of samples; the first, which may plan, counts in long
+    ones."""
     call = way.prepare(x)
     for _ in range(2):
         once = peer.seconds(call, 1)

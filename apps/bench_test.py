@@ -194,7 +194,8 @@ class Peers(InFolder):
         def fails():
             raise MemoryError("of the device\nsecond line")
         row.measure(fails)
-        self.assertEqual((len(row.theirs), row.failure), (3, "MemoryError: of the device"))
+        self.assertEqual((len(row.theirs), row.failure),
+                         (3, "MemoryError: of the device"))
 
     def test_run(self):
         """With a peer that cannot be imported and some that are for GPUs."""
