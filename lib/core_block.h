@@ -91,12 +91,13 @@ protected:
 
     /* What a message asks for; a failure is one warning and changes nothing. */
     template <class ACTION>
-    void attempt(ACTION action)
+    void attempt(ACTION action, const char* port = "cmd")
     {
         try {
             action();
         } catch (const std::exception& error) {
-            this->d_logger->warn("message on port cmd ignored: {:s}", error.what());
+            this->d_logger->warn("message on port {:s} ignored: {:s}", port,
+                                 error.what());
         }
     }
 };

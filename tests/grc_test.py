@@ -27,6 +27,8 @@ BLOCKS = os.environ.get("CUFILTER_GRC_BLOCKS", os.path.join(HERE, "..", "grc"))
 INCLUDE = os.path.join(HERE, "..", "include")
 STOCK = {"cufilter_fft_filter_xxx": "fft_filter_xxx",
          "cufilter_fir_filter_xxx": "fir_filter_xxx",
+         "cufilter_freq_xlating_fft_filter_ccc": "freq_xlating_fft_filter_ccc",
+         "cufilter_freq_xlating_fir_filter_xxx": "freq_xlating_fir_filter_xxx",
          "cufilter_iir_designer": None,
          "cufilter_iir_filter_xxx": "iir_filter_xxx",
          "cufilter_iir_response": None,
@@ -208,13 +210,18 @@ class Descriptions(Grc):
     def test_checks(self):
         for block in FIR:
             with self.subTest(block=block):
-                self.assertEqual(self.errors(block, taps="[1]"), [])
-                self.assertEqual(self.errors(block, taps="[1]", device="0"), [])
+                good = {"taps": "[1]", **({"samp_rate": "1"} if "xlating" in block else {})}
+                self.assertEqual(self.errors(block, **good), [])
+                self.assertEqual(self.errors(block, **{**good, "device": "0"}), [])
                 for values in ({"decim": "0"}, {"decim": "-2"}, {"decim": "1.5"},
                                {"taps": "[]"}, {"taps": "'x'"}, {"device": "-3"},
                                {"batch_items": "-1"}, {"samp_delay": "-1"}):
                     self.assertNotEqual(
-                        self.errors(block, **{"taps": "[1]", **values}), [], values)
+                        self.errors(block, **{**good, **values}), [], values)
+                if "xlating" in block:
+                    for rate in ("0", "-1", "'x'"):
+                        self.assertNotEqual(self.errors(block, taps="[1]",
+                                                        samp_rate=rate), [], rate)
 
     def test_checks_of_filter_banks(self):
         for block, good, bad in (
@@ -289,13 +296,17 @@ class Flowgraphs(Grc):
         for block in FIR:
             with open(os.path.join(BLOCKS, block + ".block.yml")) as file:
                 types = yaml.safe_load(file)["parameters"][0]
-            attributes = types["option_attributes"]
-            for i, kind in enumerate(types["options"]):
-                here = block.split("_")[1] + "_" + kind
+            attributes = types.get("option_attributes",
+                                   {"input": ["complex"], "output": ["complex"]})
+            for i, kind in enumerate(types.get("options", ["ccc"])):
+                here = "_".join(block.split("_")[1:-2]) + "_" + kind
                 graph.add_ends(here, "100000", (attributes["input"][i],
                                                 attributes["output"][i]))
-                add(block, here, type=kind, decim="2", taps=taps,
-                    samp_delay="1", device="-1", batch_items="20000")
+                more = {"type": kind} if "options" in types else {}
+                if "xlating" in block:
+                    more.update(center_freq="gain * 100", samp_rate="1000")
+                add(block, here, decim="2", taps=taps, samp_delay="1", device="-1",
+                    batch_items="20000", **more)
                 graph.connect(here + "_head", here, here + "_sink")
                 if language == "python":
                     graph.connections.append(["strobe", "strobe", here, "cmd"])
@@ -375,7 +386,7 @@ class Flowgraphs(Grc):
             graph = self.graph("every_type")
             text = self.run_script(self.compile(graph.save(folder), folder))
             counts = self.counts(graph)
-            self.assertEqual(len(counts), 21)
+            self.assertEqual(len(counts), 28)
             for name, n in counts.items():
                 self.assertIn("%s %d %d\n" % (name, n, 2 if n == 50000 else 0), text)
             self.assertTrue(os.path.getsize(os.path.join(folder, "response.png")))
@@ -383,7 +394,7 @@ class Flowgraphs(Grc):
     def test_cpp_of_every_type_compiles(self):
         """GRC makes vectors of double of its variables; taps must fit all the same."""
         text = self.compile_cpp(self.graph("every_type", "cpp", "variable_taps"))
-        self.assertEqual(text.count("set_taps"), 19)
+        self.assertEqual(text.count("set_taps"), 26)
 
 
 if __name__ == "__main__":

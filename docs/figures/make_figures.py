@@ -67,6 +67,25 @@ def fir_filter_figure():
     save(figure, "fir_filter.png")
 
 
+def freq_xlating_figure():
+    """The phase of a tone that is moved to 0, against what it should be."""
+    from gnuradio import filter as stock
+
+    decimation, turns, n = 10, 123456.789 / 1e6, 4000000
+    taps = filter.firdes.low_pass(1, 1e6, 50e3, 20e3)
+    tone = np.exp(2j * np.pi * (turns * np.arange(n) % 1)).astype(np.complex64)
+    figure, (a,) = new_axes("freq_xlating_fir_filter_ccf, a tone at 123456.789 Hz of 1 MHz")
+    for module, label, color in ((stock, "GNU Radio's", ORANGE), (filter, "here", BLUE)):
+        block = module.freq_xlating_fir_filter_ccf(decimation, taps, turns, 1)
+        y = run(block, tone)[len(taps) : n // decimation // 1000 * 1000]
+        y = y[: len(y) // 1000 * 1000].reshape(-1, 1000).mean(axis=1)
+        phase = np.unwrap(np.angle(y / y[0]))
+        a.plot(np.arange(len(y)) / 1000, phase * 1e3, color=color, lw=1, label=label)
+    a.set(xlabel="Output items, million", ylabel="Drift, mrad")
+    a.legend(loc="lower left", fontsize=8)
+    save(figure, "freq_xlating_filter.png")
+
+
 def pfb_channelizer_figure():
     """Power in three neighbouring channels for tones across them, and the band that each
     channel's rate can hold: at twice the spacing the bands overlap by half."""
@@ -238,6 +257,7 @@ def pfb_leakage_table():
 if __name__ == "__main__":
     fft_filter_figure()
     fir_filter_figure()
+    freq_xlating_figure()
     pfb_channelizer_figure()
     pfb_synthesizer_figure()
     sos_filter_figure()

@@ -9,6 +9,7 @@ and these blocks are replaced, each with two more keyword arguments, device and 
 
     fft_filter_{ccc,ccf,fff}
     fir_filter_{ccc,ccf,fcc,fff,fsf,scc}
+    freq_xlating_fir_filter_{ccc,ccf,fcc,fcf,scc,scf}, freq_xlating_fft_filter_ccc
     pfb.channelizer_ccf, pfb_channelizer_ccf, pfb_synthesizer_ccf
     iir_filter_{ffd,ccf,ccd,ccz,ccc}, single_pole_iir_filter_{ff,cc}
 
@@ -32,13 +33,15 @@ from gnuradio.filter import optfir, window
 
 from .cufilter_python import *
 
-globals().pop("pfb", None)  # stock's, which would keep ours from being imported
-from . import iir, pfb, wavelet_trees, wavelets
+# Stock's would keep ours from being imported.
+for _name in ("freq_xlating_fft_filter", "pfb"):
+    globals().pop(_name, None)
+from . import freq_xlating_fft_filter, iir, pfb, wavelet_trees, wavelets
 from .wavelet_trees import *
 from .wavelets import *
 
 # `from gnuradio.cufilter.optfir import ...` works as it does with gnuradio.filter, and so
 # does that of modules which gnuradio.filter does not load itself.
-for _name in ("filter_python", "filterbank", "freq_xlating_fft_filter", "optfir"):
+for _name in ("filter_python", "filterbank", "optfir"):
     _sys.modules[__name__ + "." + _name] = _sys.modules["gnuradio.filter." + _name]
 __path__.extend(_sys.modules["gnuradio.filter"].__path__)

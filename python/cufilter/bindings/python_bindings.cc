@@ -10,6 +10,7 @@ void bind_dwt_plan(py::module& m);
 void bind_dwt_stream(py::module& m);
 void bind_fft_filter(py::module& m);
 void bind_fir_filter(py::module& m);
+void bind_freq_xlating(py::module& m);
 void bind_iir(py::module& m);
 void bind_pfb(py::module& m);
 
@@ -24,6 +25,7 @@ PYBIND11_MODULE(cufilter_python, m)
     bind_dwt_stream(m);
     bind_fft_filter(m);
     bind_fir_filter(m);
+    bind_freq_xlating(m);
     bind_iir(m);
     bind_pfb(m);
 }
