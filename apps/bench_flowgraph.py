@@ -151,7 +151,8 @@ def fir_case(case, devices):
     block = ("fft_filter_" if case["decimation"] == 1 else "fir_filter_") + kind
     arguments = case["decimation"], random_taps(case["taps"], case["complex_taps"])
     return Case(case["case"], "fir", 8 if case["complex_data"] else 4,
-                ours(block, devices, *arguments), theirs(block, *arguments), per=case["decimation"])
+                ours(block, devices, *arguments), theirs(block, *arguments),
+                per=case["decimation"])
 
 
 def stock_channelizer(K, R, n_taps):
