@@ -30,7 +30,8 @@ struct bench_case {
     size_t taps;       /* FIR: all; PFB: of a branch */
     bool complex_taps; /* FIR */
     size_t decimation; /* FIR; PFB: R */
-    size_t channels;   /* PFB: K; IIR: values of an item, 0: 1 */
+    enum cufilter_fir_method method;
+    size_t channels; /* PFB: K; IIR: values of an item, 0: 1 */
     bool channel_major;
 
     int order;     /* IIR: Butterworth low-pass at 0.2 of half the rate, ... */
@@ -129,6 +130,28 @@ void bench_pool_free(struct bench_pool* pool);
 /* Bytes a second, read and written; 0 on the CPU. */
 double bench_pool_roof(const struct bench_pool* pool);
 
+/* Where a call's samples lie. */
+enum bench_memory {
+    BENCH_DEVICE,
+    BENCH_PINNED, /* for a GPU; on the CPU, any */
+    BENCH_PAGEABLE
+};
+
+/* What a clock runs over. */
+struct bench_work {
+    void* self;
+    enum cufilter_status (*run)(void* self, const void* in, void* out);
+    void* stream;               /* that device memory is worked on in */
+    size_t in_bytes, out_bytes; /* of a call */
+};
+struct bench_work bench_subject_work(struct bench_subject* s);
+
+/* Seconds of `calls` calls, the first of which has number *at: buffers rotate.
+ * UNSUPPORTED: a call does not fit. */
+enum cufilter_status bench_clock(struct bench_pool* pool, enum bench_memory memory,
+                                 const struct bench_work* work, size_t calls, size_t* at,
+                                 double* seconds);
+
 /* Calls of about `items` input items, as many as fit; 0: long calls. UNSUPPORTED: a
  * case's own size does not fit the buffers, or `items` are too few for one output. */
 enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_case* test,
@@ -137,6 +160,36 @@ enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_ca
 enum cufilter_status bench_host(struct bench_pool* pool, const struct bench_case* test,
                                 const char* mode, size_t items,
                                 struct bench_result* result);
+
+/* ------------------------------------------------------------------ tuning */
+
+/* Calls that feel a key. */
+struct bench_tune_case {
+    struct bench_case test;
+    size_t items; /* of a call; 0: no case */
+    bool threads; /* on several CPUs */
+    enum { BENCH_FILTER, BENCH_STREAM, BENCH_SYNTHESIZER } kind;
+};
+
+enum { BENCH_TUNE_VALUES = 8, BENCH_TUNE_CASES = 8 };
+
+/* A key, the values to try beside the built-in one, and cases whose times decide. */
+struct bench_trial {
+    const char* key;
+    bool gpu;
+    enum bench_memory memory;
+    double values[BENCH_TUNE_VALUES];
+    size_t n_values;
+    struct bench_tune_case cases[BENCH_TUNE_CASES];
+};
+
+extern const struct bench_trial bench_trials[];
+extern const size_t bench_n_trials;
+
+/* Measures the keys whose names hold `only` (NULL: all), prints them, and writes a
+ * profile of the values that are faster; `path` NULL: where it is looked for. Returns the
+ * exit status. */
+int bench_tune(int device, const char* only, const char* path, bool quick);
 
 /* ------------------------------------------------------------------ reporting */
 

@@ -9,12 +9,14 @@
 #include "bench.h"
 
 #define GPU_BYTES ((size_t)1 << 30) /* of each buffer: some 17 times an L2 of 60 MB */
+#define PAGEABLE_BYTES ((size_t)1 << 24)
 #define SAMPLES 9
 #define SAMPLE_SECONDS 4e-3
 
 struct bench_pool {
     int device;
     struct bench_gpu* gpu;
+    char *pageable_in, *pageable_out;
     void *in, *out;           /* device memory, GPU_BYTES */
     void *host_in, *host_out; /* host_bytes, pinned for a GPU */
     size_t host_bytes;
@@ -116,6 +118,8 @@ void bench_pool_free(struct bench_pool* p)
     bench_gpu_close(p->gpu);
     free(p->host_in);
     free(p->host_out);
+    free(p->pageable_in);
+    free(p->pageable_out);
     free(p);
 }
 
@@ -162,27 +166,92 @@ static size_t items_of(const struct bench_case* test, size_t items, size_t bytes
     return items && items < most ? items : most;
 }
 
-enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_case* test,
-                                  size_t items, struct bench_result* result)
+/* ------------------------------------------------------------------ clocks */
+
+/* Where calls with this memory find their buffers. */
+static size_t find_buffers(const struct bench_pool* p, enum bench_memory memory,
+                           char** in, char** out)
+{
+    *in = memory == BENCH_DEVICE     ? p->in
+          : memory == BENCH_PAGEABLE ? p->pageable_in
+                                     : p->host_in;
+    *out = memory == BENCH_DEVICE     ? p->out
+           : memory == BENCH_PAGEABLE ? p->pageable_out
+                                      : p->host_out;
+    return memory == BENCH_DEVICE     ? GPU_BYTES
+           : memory == BENCH_PAGEABLE ? PAGEABLE_BYTES
+                                      : p->host_bytes;
+}
+
+/* Pageable memory is made when it is first asked for. */
+static enum cufilter_status make_pageable(struct bench_pool* p)
+{
+    if (p->pageable_in && p->pageable_out)
+        return CUFILTER_OK;
+    p->pageable_in = malloc(PAGEABLE_BYTES);
+    p->pageable_out = malloc(PAGEABLE_BYTES);
+    if (!p->pageable_in || !p->pageable_out)
+        return CUFILTER_ERR_NO_MEMORY;
+    bench_fill((float*)(void*)p->pageable_in, PAGEABLE_BYTES / sizeof(float));
+    memset(p->pageable_out, 0, PAGEABLE_BYTES);
+    return CUFILTER_OK;
+}
+
+enum cufilter_status bench_clock(struct bench_pool* pool, enum bench_memory memory,
+                                 const struct bench_work* work, size_t calls, size_t* at,
+                                 double* seconds)
+{
+    char *x, *y;
+    if (memory == BENCH_PAGEABLE)
+        BENCH_TRY(make_pageable(pool));
+    const size_t all = find_buffers(pool, memory, &x, &y);
+    const size_t in = round_up(work->in_bytes), out = round_up(work->out_bytes);
+    if (in == 0 || out == 0 || in > all || out > all)
+        return CUFILTER_ERR_UNSUPPORTED;
+    const double start = now();
+    if (memory == BENCH_DEVICE)
+        BENCH_TRY(bench_gpu_start(pool->gpu, work->stream));
+    for (size_t k = 0; k < calls; ++k, ++*at)
+        BENCH_TRY(
+            work->run(work->self, x + place(*at, in, all), y + place(*at, out, all)));
+    if (memory == BENCH_DEVICE)
+        return bench_gpu_stop(pool->gpu, work->stream, seconds);
+    *seconds = now() - start;
+    return CUFILTER_OK;
+}
+
+static enum cufilter_status run_subject(void* self, const void* in, void* out)
+{
+    struct bench_subject* const s = self;
+    return bench_subject_run(s, in, s->items, out);
+}
+
+struct bench_work bench_subject_work(struct bench_subject* s)
+{
+    return (struct bench_work){.self = s,
+                               .run = run_subject,
+                               .stream = bench_subject_stream(s),
+                               .in_bytes = s->in_bytes,
+                               .out_bytes = s->out_bytes};
+}
+
+/* A case, made for calls of `items`, in buffers of `bytes`. */
+static enum cufilter_status measure(struct bench_pool* pool, enum bench_memory memory,
+                                    const struct bench_case* test, size_t items,
+                                    size_t bytes, struct bench_result* result)
 {
     struct bench_subject s;
     double samples[SAMPLES];
     size_t calls = 1, at = 0;
-    enum cufilter_status status =
-        bench_subject_make(&s, test, pool->device, items_of(test, items, GPU_BYTES));
+    enum cufilter_status status = bench_subject_make(&s, test, pool->device, items);
     result->method[0] = 0;
     if (status == CUFILTER_OK)
-        status = check_size(&s, GPU_BYTES, result);
-    const size_t in = round_up(s.in_bytes), out = round_up(s.out_bytes);
+        status = check_size(&s, bytes, result);
+    const struct bench_work work =
+        status == CUFILTER_OK ? bench_subject_work(&s) : (struct bench_work){0};
     for (int i = -2; i < SAMPLES && status == CUFILTER_OK; ++i) {
         double seconds = 0;
-        status = bench_gpu_start(pool->gpu, bench_subject_stream(&s));
-        for (size_t k = 0; k < calls && status == CUFILTER_OK; ++k, ++at)
-            status =
-                bench_subject_run(&s, (char*)pool->in + place(at, in, GPU_BYTES), s.items,
-                                  (char*)pool->out + place(at, out, GPU_BYTES));
-        if (status == CUFILTER_OK)
-            status = bench_gpu_stop(pool->gpu, bench_subject_stream(&s), &seconds);
+        status = bench_clock(pool, memory, &work, calls, &at, &seconds);
         if (i < 0 && seconds > 0 && seconds < SAMPLE_SECONDS)
             calls = (size_t)(SAMPLE_SECONDS / seconds * (double)calls) + 1;
         else if (i >= 0)
@@ -191,51 +260,31 @@ enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_ca
     if (status == CUFILTER_OK) {
         take_samples(result, samples);
         result->test = test;
-        result->mode = "device";
         result->items = s.items;
-        result->fraction =
-            (double)(s.in_bytes + s.out_bytes) / pool->roof / result->seconds;
+        result->fraction = memory == BENCH_DEVICE ? (double)(s.in_bytes + s.out_bytes) /
+                                                        pool->roof / result->seconds
+                                                  : 0;
         bench_subject_describe(&s, result->method, sizeof result->method);
     }
     bench_subject_free(&s);
     return status;
 }
 
+enum cufilter_status bench_device(struct bench_pool* pool, const struct bench_case* test,
+                                  size_t items, struct bench_result* result)
+{
+    result->mode = "device";
+    return measure(pool, BENCH_DEVICE, test, items_of(test, items, GPU_BYTES), GPU_BYTES,
+                   result);
+}
+
 enum cufilter_status bench_host(struct bench_pool* pool, const struct bench_case* test,
                                 const char* mode, size_t items,
                                 struct bench_result* result)
 {
-    struct bench_subject s;
-    double samples[SAMPLES];
     const bool short_long_calls = pool->device == CUFILTER_DEVICE_CPU && !items;
     const size_t most = short_long_calls ? BENCH_HOST_BYTES / 8 : BENCH_HOST_BYTES;
-    size_t calls = 1, at = 0;
-    enum cufilter_status status =
-        bench_subject_make(&s, test, pool->device, items_of(test, items, most));
-    const size_t in = round_up(s.in_bytes), out = round_up(s.out_bytes);
-    result->method[0] = 0;
-    if (status == CUFILTER_OK)
-        status = check_size(&s, pool->host_bytes, result);
-    for (int i = -2; i < SAMPLES && status == CUFILTER_OK; ++i) {
-        const double start = now();
-        for (size_t k = 0; k < calls && status == CUFILTER_OK; ++k, ++at)
-            status = bench_subject_run(
-                &s, (char*)pool->host_in + place(at, in, pool->host_bytes), s.items,
-                (char*)pool->host_out + place(at, out, pool->host_bytes));
-        const double seconds = now() - start;
-        if (i < 0 && seconds < SAMPLE_SECONDS)
-            calls = (size_t)(SAMPLE_SECONDS / seconds * (double)calls) + 1;
-        else if (i >= 0)
-            samples[i] = seconds / (double)calls;
-    }
-    if (status == CUFILTER_OK) {
-        take_samples(result, samples);
-        result->test = test;
-        result->mode = mode;
-        result->items = s.items;
-        result->fraction = 0;
-        bench_subject_describe(&s, result->method, sizeof result->method);
-    }
-    bench_subject_free(&s);
-    return status;
+    result->mode = mode;
+    return measure(pool, BENCH_PINNED, test, items_of(test, items, most),
+                   pool->host_bytes, result);
 }

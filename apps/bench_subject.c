@@ -71,6 +71,7 @@ static enum cufilter_status make_fir(struct bench_subject* s)
         return CUFILTER_ERR_NO_MEMORY;
     config.device = s->device;
     config.decimation = t->decimation;
+    config.method = t->method;
     config.taps = s->taps;
     config.n_taps = s->n_taps;
     s->items = s->items / t->decimation * t->decimation;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cufilter-bench: every core's cases, timed as fractions of the copy roof of the same
- * run, or checked against float64. */
+ * run, or checked against float64; and values of a profile that are faster here. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ enum { LATENCIES = sizeof latency_items / sizeof *latency_items };
 
 struct options {
     int device;
-    const char *core, *only, *name, *json, *compare;
+    const char *core, *only, *name, *json, *compare, *profile;
     size_t items;
-    bool check, host, latency, device_mode, list, help;
+    bool check, host, latency, device_mode, list, help, tune, quick;
     double threshold;
 };
 
@@ -31,22 +31,27 @@ struct run {
 
 static void print_usage(FILE* to)
 {
-    fputs("Usage: cufilter-bench [OPTION]...\n"
-          "Times every core's cases as fractions of this GPU's copy rate.\n\n"
-          "  --device DEVICE    auto (default), cpu or a GPU's index\n"
-          "  --core CORE        fir, pfb, iir or dwt only\n"
-          "  --only TEXT        cases whose name holds TEXT\n"
-          "  --case NAME        the case of that name\n"
-          "  --mode MODE        device, pinned (host memory to host memory) or latency\n"
-          "                     (calls of 1024 to 1048576 items); default: all of them\n"
-          "  --items N          input items of a call instead of the mode's own\n"
-          "  --check            errors against float64 instead of times\n"
-          "  --json FILE        write the results\n"
-          "  --compare FILE     exit with 1 where results are slower than FILE's\n"
-          "  --threshold PART   by more than this (default 0.1)\n"
-          "  --list             the cases, with --json FILE into it, and exit\n"
-          "  --help             this text\n",
-          to);
+    fputs(
+        "Usage: cufilter-bench [OPTION]...\n"
+        "Times every core's cases as fractions of this GPU's copy rate.\n\n"
+        "  --device DEVICE    auto (default), cpu or a GPU's index\n"
+        "  --core CORE        fir, pfb, iir or dwt only\n"
+        "  --only TEXT        cases whose name holds TEXT\n"
+        "  --case NAME        the case of that name\n"
+        "  --mode MODE        device, pinned (host memory to host memory) or latency\n"
+        "                     (calls of 1024 to 1048576 items); default: all of them\n"
+        "  --items N          input items of a call instead of the mode's own\n"
+        "  --check            errors against float64 instead of times\n"
+        "  --json FILE        write the results\n"
+        "  --compare FILE     exit with 1 where results are slower than FILE's\n"
+        "  --threshold PART   by more than this (default 0.1)\n"
+        "  --tune             measure which of the values by which the cores choose are\n"
+        "                     faster here than the built-in ones, and write a profile;\n"
+        "                     --only TEXT: of the keys that hold TEXT\n"
+        "  --profile FILE     with --tune, the file to write; else, the one to use\n"
+        "  --list             the cases, with --json FILE into it, and exit\n"
+        "  --help             this text\n",
+        to);
 }
 
 static bool wanted(const struct options* o, const struct bench_case* t)
@@ -116,15 +121,20 @@ static int parse(int argc, char** argv, struct options* o)
                                           {"compare", required_argument, NULL, 'r'},
                                           {"threshold", required_argument, NULL, 't'},
                                           {"check", no_argument, NULL, 'k'},
+                                          {"tune", no_argument, NULL, 'u'},
+                                          {"profile", required_argument, NULL, 'p'},
+                                          {"quick", no_argument, NULL, 'q'}, /* tests */
                                           {"list", no_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    const char** const texts[] = {['c'] = &o->core,
-                                  ['o'] = &o->only,
-                                  ['n'] = &o->name,
-                                  ['j'] = &o->json,
-                                  ['r'] = &o->compare};
-    bool* const flags[] = {['k'] = &o->check, ['l'] = &o->list, ['h'] = &o->help};
+    const char** const texts[] = {
+        ['c'] = &o->core, ['o'] = &o->only,    ['n'] = &o->name,
+        ['j'] = &o->json, ['p'] = &o->profile, ['r'] = &o->compare};
+    bool* const flags[] = {['k'] = &o->check,
+                           ['l'] = &o->list,
+                           ['h'] = &o->help,
+                           ['q'] = &o->quick,
+                           ['u'] = &o->tune};
     bool good = true;
     for (int c; good && (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c < (int)(sizeof texts / sizeof *texts) && texts[c])
@@ -269,6 +279,12 @@ static int run_all(const struct options* o, int device, const char* name)
     return run.failures != 0;
 }
 
+static void print_warning(enum cufilter_log_level level, const char* text)
+{
+    if (level == CUFILTER_LOG_WARN)
+        fprintf(stderr, "cufilter-bench: %s\n", text);
+}
+
 int main(int argc, char** argv)
 {
     struct options options = {.device = CUFILTER_DEVICE_AUTO,
@@ -287,6 +303,12 @@ int main(int argc, char** argv)
     }
     if (options.list)
         return list_cases(&options);
+    cufilter_set_log(print_warning);
+    if (options.profile && !options.tune &&
+        cufilter_profile_load(options.profile) != CUFILTER_OK) {
+        fprintf(stderr, "cufilter-bench: %s\n", cufilter_last_error());
+        return 2;
+    }
     if (cufilter_device_choose(options.device, &device) != CUFILTER_OK) {
         fprintf(stderr, "FAILED: %s\n", cufilter_last_error());
         return 1;
@@ -297,5 +319,7 @@ int main(int argc, char** argv)
         fprintf(stderr, "FAILED: %s\n", cufilter_last_error());
         return 1;
     }
+    if (options.tune)
+        return bench_tune(device, options.only, options.profile, options.quick);
     return run_all(&options, device, info.name);
 }

@@ -163,12 +163,16 @@ static void print_help(FILE* stream)
         "with\n"
         "                       a float64 convolution\n"
         "  -d, --device=DEVICE  test only DEVICE: cpu, or the index of a GPU\n"
+        "  -p, --values         print only the values by which the cores choose on the "
+        "CPU,\n"
+        "                       or on DEVICE, and what they mean\n"
         "  -v, --verbose        with --selftest, tell how each filter is computed\n"
         "  -h, --help           print this help and exit\n"
         "  -V, --version        print the version and exit\n"
         "\n"
         "The environment variable CUFILTER_DEVICE (cpu, auto or an index) overrides the\n"
-        "automatic choice of the device.\n"
+        "automatic choice of the device, CUFILTER_PROFILE (a file, or none) the "
+        "profile.\n"
         "\n"
         "Exit status: 0 if all is well, 1 if a test fails or no device can be chosen,\n"
         "2 for wrong usage.\n",
@@ -176,7 +180,7 @@ static void print_help(FILE* stream)
 }
 
 struct options {
-    bool selftest, verbose;
+    bool selftest, verbose, values;
     int only; /* device to test, CUFILTER_DEVICE_AUTO = all */
 };
 
@@ -197,15 +201,21 @@ static int parse_device(const char* text, int* device)
 /* Returns an exit status, or -1 to go on. */
 static int parse_options(int argc, char** argv, struct options* options)
 {
-    static const struct option names[] = {
-        {"selftest", no_argument, NULL, 's'}, {"device", required_argument, NULL, 'd'},
-        {"verbose", no_argument, NULL, 'v'},  {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},  {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"selftest", no_argument, NULL, 's'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"values", no_argument, NULL, 'p'},
+                                          {"verbose", no_argument, NULL, 'v'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {NULL, 0, NULL, 0}};
     int option;
-    while ((option = getopt_long(argc, argv, "sd:vhV", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "sd:pvhV", names, NULL)) != -1) {
         switch (option) {
         case 's':
             options->selftest = true;
+            break;
+        case 'p':
+            options->values = true;
             break;
         case 'v':
             options->verbose = true;
@@ -253,10 +263,15 @@ int main(int argc, char** argv)
     const int status = parse_options(argc, argv, &options);
     if (status >= 0)
         return status;
+    if (options.values) {
+        info_print_values(options.only < 0 ? CUFILTER_DEVICE_CPU : options.only);
+        return 0;
+    }
     puts("gr-cufilter " CUFILTER_INFO_VERSION);
     print_versions();
     print_devices();
     bool right = print_choice();
+    info_print_profile();
     info_print_gnuradio();
     if (options.selftest)
         right = run_selftest(&options) && right;

@@ -17,6 +17,11 @@ void info_title(const char* title);
 /* Name of the CPU or of GPU `device`. */
 void info_device_name(int device, char* name, int size);
 
+/* Which profile is in use, and what it changes. */
+void info_print_profile(void);
+/* All values by which the cores choose on a device. */
+void info_print_values(int device);
+
 /* Where Python and GRC look, and what to do where that is the wrong place. */
 void info_print_gnuradio(void);
 

@@ -20,6 +20,18 @@ expect(2 "cpu or an index from 0, not '-2'" --device=-2)
 expect(2 "cpu or an index from 0, not '0x'" -d 0x)
 expect(2 "unexpected argument 'cpu'" cpu)
 
+expect(0 "\niir.spins +4000 +4000 +0 +1000000 +looks for work" --values)
+
+set(profile ${CMAKE_CURRENT_BINARY_DIR}/info_options_profile)
+file(WRITE ${profile} "format = 1\n[gpu none]\niir.spins = 1\n")
+set(ENV{CUFILTER_PROFILE} ${profile})
+expect(0 "Profile\n.*line 3: a key of a GPU.*\n +CPU +[^\n]*nothing for this device")
+set(ENV{CUFILTER_PROFILE} ${profile}.not)
+expect(0 "Profile\n.*cannot be opened.*which is not there\n +CPU +built-in values")
+set(ENV{CUFILTER_PROFILE} none)
+expect(0 "Profile\n +file +none: CUFILTER_PROFILE=none\n +CPU +built-in values, no profile")
+file(REMOVE ${profile})
+
 set(ENV{CUFILTER_DEVICE} cpu)
 expect(0 "backend +CPU.*because +CUFILTER_DEVICE=cpu")
 set(ENV{CUFILTER_DEVICE} 997)

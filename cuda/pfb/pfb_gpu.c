@@ -212,14 +212,15 @@ static void gpu_destroy(void* self)
 static enum cufilter_status read_environment(struct gpu* g)
 {
     const char* const piece = getenv("CUFILTER_PFB_PIECE");
+    const size_t limit = most(RING_SPARE, g->most_piece);
     if (!piece || !*piece)
         return CUFILTER_OK;
     g->forced_piece = strtoull(piece, NULL, 10);
-    if (g->forced_piece < 1 || g->forced_piece > g->most_piece)
+    if (g->forced_piece < 1 || g->forced_piece > limit)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "pfb_gpu: CUFILTER_PFB_PIECE must be 1 .. %zu items, not "
                              "\"%s\"",
-                             g->most_piece, piece);
+                             limit, piece);
     return CUFILTER_OK;
 }
 
