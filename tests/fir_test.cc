@@ -287,6 +287,7 @@ class fir_test : public CppUnit::TestFixture
     CPPUNIT_TEST(taps_from_another_thread);
     CPPUNIT_TEST(memory_around);
     CPPUNIT_TEST(nan_is_confined);
+    CPPUNIT_TEST(direct_decimation);
     CPPUNIT_TEST(threads);
     CPPUNIT_TEST(bad_configuration);
     CPPUNIT_TEST(bad_response);
@@ -956,6 +957,56 @@ public:
         CPPUNIT_ASSERT(clean.size() > n / 4);
         expect_at_most(reference::relative_error(clean, wanted), accuracy,
                        with.name(n_taps) + ", far from a NaN");
+    }
+
+    // The direct form: a NaN is in the windows that hold it and nowhere else, though rows
+    // of items and taps are padded, and on the CPU calls of any length give the same
+    // bits.
+    void direct_decimation()
+    {
+        const size_t shapes[][2] = {{1, 2},     {3, 7},     {16, 16}, {17, 16},
+                                    {33, 8},    {64, 64},   {65, 25}, {121, 25},
+                                    {300, 125}, {4097, 416}};
+        for (const type_info& type : types)
+            for (const auto& shape : shapes)
+                check_direct_decimation(type, shape[0], shape[1]);
+    }
+
+    void check_direct_decimation(const type_info& type, size_t n_taps, size_t D)
+    {
+        const setup with{&type, D, CUFILTER_FIR_DIRECT};
+        const size_t n = 40 * D + n_taps + 11;
+        const std::string name = with.name(n_taps);
+        items x = random_input(rng, type, n);
+        const items taps = random_taps(rng, type, n_taps);
+        const signal expected = reference::decimate(
+            expected_output(type, reference::widen(x), reference::widen(taps)), D);
+        filter clean(with, taps);
+        if (!clean.supported())
+            return;
+        const items y = clean.run(x);
+        expect_values(type, y, expected, name);
+        filter cut(with, taps);
+        const items pieces = cut.run(x, ragged(n, 20, 3 * D));
+        expect_values(type, pieces, expected, name + ", in pieces");
+        for (size_t i = 0; i < y.size() && runner::device() < 0; ++i)
+            CPPUNIT_ASSERT_MESSAGE(name + ": other bits", y.get(i) == pieces.get(i));
+        if (type.in == item::s || type.out == item::s)
+            return;
+        const double nan = std::numeric_limits<double>::quiet_NaN();
+        for (size_t at = n / 3; at < n / 3 + D; at += 1 + D / 5) {
+            items bad = x;
+            bad.set(at, complex(nan, nan));
+            filter fir(with, taps);
+            const items z = fir.run(bad);
+            for (size_t i = 0; i < z.size(); ++i) {
+                const size_t newest = i * D;
+                const bool holds = newest >= at && newest < at + n_taps;
+                CPPUNIT_ASSERT_EQUAL_MESSAGE(name + ", NaN at " + std::to_string(at) +
+                                                 ", output " + std::to_string(i),
+                                             holds, std::isnan(z.get(i).real()));
+            }
+        }
     }
 
     void threads()

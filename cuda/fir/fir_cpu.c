@@ -133,6 +133,19 @@ const float* cpu_view(const struct cpu_source* source, int64_t from, size_t coun
     return dst;
 }
 
+void cpu_gather_rows(const struct cpu_source* source, int64_t from, size_t step,
+                     size_t count, size_t n_rows, float* dst, size_t pitch)
+{
+    const size_t bytes = count * cpu_parts(&source->stream->spec) * sizeof *dst;
+    for (size_t r = 0; r < n_rows; ++r, from += (int64_t)step, dst += pitch) {
+        const float* const items = cpu_in_place(source, from, count);
+        if (items)
+            memcpy(dst, items, bytes);
+        else
+            cpu_gather(source, from, count, dst);
+    }
+}
+
 void cpu_gather_double(const struct cpu_source* source, int64_t from, size_t count,
                        double* dst)
 {

@@ -114,6 +114,12 @@ static double block_cost(size_t n, size_t fold, bool real)
     return 30.0 + both * (0.5 + 0.5 / (double)fold) + (real ? 0.3 : 0.55) * (double)n;
 }
 
+static double fold_cost(size_t n, size_t fold, bool real)
+{
+    const double a_point = real ? 0.35 : fold <= 8 ? 0.22 : 0.5;
+    return fold > 1 ? a_point * (double)n : 0.0;
+}
+
 /* Whether whole blocks of n points are accurate to 2e-7 and stay in the caches. Measured:
  * complex 2048 points 1.9e-7, 2560 1.8e-7 but slow, other large sizes worse; real 2048
  * points 2.0e-7, 2560 1.9e-7. */
@@ -144,8 +150,9 @@ static void shape_one(struct cpu_shape* best, const struct fir_spec* spec, size_
                 shape.period = PERIOD;
                 shape.cuts = (PERIOD + valid - 1) / valid;
             }
-            shape.cost =
-                (double)shape.cuts * block_cost(n, fold, real) / (double)shape.period;
+            shape.cost = (double)shape.cuts *
+                         (block_cost(n, fold, real) + fold_cost(n, fold, real)) /
+                         (double)shape.period;
             if (shape.cost < best->cost)
                 *best = shape;
         }
@@ -159,7 +166,8 @@ static double level_cost(const struct cpu_shape* shape, bool real, size_t block,
     const double bins = real ? (double)block : 2.0 * (double)block;
     const double bytes = n_parts * bins * 16.0;
     const double a_bin = bytes < shape->near_bytes ? 0.17 : 0.85;
-    return (block_cost(2 * block, shape->fold, real) + n_parts * bins * a_bin) /
+    return (block_cost(2 * block, shape->fold, real) +
+            fold_cost(2 * block, shape->fold, real) + n_parts * bins * a_bin) /
            (double)block;
 }
 

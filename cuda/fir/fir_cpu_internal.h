@@ -19,6 +19,12 @@ struct cpu_simd {
      * gi is NULL for real taps. Writes, and reads x, up to CPU_TILE floats beyond. */
     void (*fir)(float* y, size_t n, const float* x, size_t parts, const float* gr,
                 const float* gi, size_t n_taps);
+    /* Windows `hop` floats apart: sums of g[m] x[m + j hop] over the n floats of window
+     * j. Taps are given for each float of x: for real data (parts 1), or for complex data
+     * (parts 2) with each tap twice, gr and, unless NULL, gi; zeros up to the next
+     * multiple of 16, where x is read, too, but does not matter. */
+    void (*dots)(float* y, size_t n_windows, const float* x, size_t hop, size_t parts,
+                 const float* gr, const float* gi, size_t n);
     /* out[k] = h[k] x[k], complex. */
     void (*multiply)(float* out, const float* h, const float* x, size_t n);
     /* out[k] = conj(h[k]) x[k]; n is a multiple of 8. */
@@ -122,6 +128,9 @@ const float* cpu_in_place(const struct cpu_source* source, int64_t from, size_t 
 /* In place where a transform can take them so, else gathered in dst. */
 const float* cpu_view(const struct cpu_source* source, int64_t from, size_t count,
                       float* dst);
+/* Rows of `count` items, `step` items apart in x and `pitch` floats apart in dst. */
+void cpu_gather_rows(const struct cpu_source* source, int64_t from, size_t step,
+                     size_t count, size_t n_rows, float* dst, size_t pitch);
 void cpu_gather_double(const struct cpu_source* source, int64_t from, size_t count,
                        double* dst);
 
@@ -144,7 +153,7 @@ struct cpu_job {
 
 /* ------------------------------------------------------------------ methods */
 
-/* Direct form: tiles of outputs for D = 1, VOLK dot products else. */
+/* Direct form: tiles of outputs for D = 1, dot products else. */
 struct cpu_direct;
 enum cufilter_status cpu_direct_make(struct cpu_direct** plan,
                                      const struct fir_spec* spec,

@@ -6,32 +6,39 @@
 #include <string.h>
 
 typedef float vfloat __attribute__((vector_size(64)));
+typedef float vfloat_half __attribute__((vector_size(32)));
 typedef int vint __attribute__((vector_size(64)));
 typedef double vdouble __attribute__((vector_size(64)));
 
 #define KERNEL(name) name##_baseline
 #define KERNEL_LANES 4.0
+#define KERNEL_WINDOWS 1
 #include "fir_cpu_simd.inc"
 #undef KERNEL
 #undef KERNEL_LANES
+#undef KERNEL_WINDOWS
 
 #ifdef __x86_64__
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #define KERNEL(name) name##_avx2
 #define KERNEL_LANES 8.0
+#define KERNEL_WINDOWS 2
 #include "fir_cpu_simd.inc"
 #undef KERNEL
 #undef KERNEL_LANES
+#undef KERNEL_WINDOWS
 #pragma GCC pop_options
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")
 #define KERNEL(name) name##_avx512
 #define KERNEL_LANES 16.0
+#define KERNEL_WINDOWS 4
 #include "fir_cpu_simd.inc"
 #undef KERNEL
 #undef KERNEL_LANES
+#undef KERNEL_WINDOWS
 #pragma GCC pop_options
 #endif
 

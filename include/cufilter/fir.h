@@ -12,8 +12,8 @@
  * Methods. DIRECT is the sum above. FUSED is overlap-save in one GPU kernel. SIX_STEP is
  * overlap-save in six kernels on cuFFT: the response's FFT, then for each call overlap
  * move, FFT, product, inverse FFT and merge move. PARTITIONED splits long taps in blocks.
- * On the CPU, overlap-save runs on FFTW3f and DIRECT on VOLK. AUTO chooses by measured
- * rules from M, D, the types and the length of the call.
+ * On the CPU, overlap-save runs on FFTW3f. AUTO chooses by measured rules from M, D, the
+ * types and the length of the call.
  *
  * `fir` is a handle of create() throughout; a call on NULL is INVALID where it returns a
  * status.
