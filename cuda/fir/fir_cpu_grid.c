@@ -28,6 +28,7 @@
 #define MAX_STAGES 3
 #define MAX_LEVELS 4
 #define NO_BLOCK INT64_MIN
+#define SUMS 4 /* blocks whose sums are made together */
 
 /* The grid repeats after as many items as GNU Radio's default buffers pass in one call.
  */
@@ -48,12 +49,16 @@ struct cpu_level {
     size_t delay; /* blocks between an input block and the first output it adds to */
     size_t row;   /* floats of a spectrum */
     float *responses,
-        *spectra;         /* [n_parts x row]; spectrum of block j in row j % n_parts */
+        *spectra; /* [n_rows x row]; spectrum of block j in row j % n_rows */
+    size_t n_rows;
     int64_t last;         /* newest block in `spectra` */
-    const float **h, **x; /* the rows of one sum */
-    float* sum;           /* of the products for block sum_block */
+    const float **h, **x; /* the rows of sums */
+    /* [SUMS x row]: the products of blocks sum_block .. sum_block + n_sums - 1, without
+     * those of the newest block for the first level. */
+    float* sums;
     int64_t sum_block;
-    float* tail; /* the same in time, for block tail_block: valid in its second half */
+    size_t n_sums;
+    float* tail; /* a sum in time, for block tail_block: valid in its second half */
     int64_t tail_block;
 };
 
@@ -235,7 +240,7 @@ static void free_level(struct cpu_level* level)
 {
     cufilter_free(level->responses);
     cufilter_free(level->spectra);
-    cufilter_free(level->sum);
+    cufilter_free(level->sums);
     cufilter_free((void*)level->h);
     cufilter_free((void*)level->x);
     cufilter_free(level->tail);
@@ -321,12 +326,13 @@ static enum cufilter_status make_level(struct cpu_grid* plan,
     level->row = round_up(cpu_fft_floats(level->fft), 32) + 16;
     const size_t bytes = level->row * sizeof(float);
     level->responses = cufilter_alloc(level->n_parts * bytes);
-    level->spectra = cufilter_alloc(level->n_parts * bytes);
-    level->sum = cufilter_alloc(bytes);
+    level->n_rows = level->n_parts + SUMS - 1;
+    level->spectra = cufilter_alloc(level->n_rows * bytes);
+    level->sums = cufilter_alloc(SUMS * bytes);
     level->tail = cufilter_alloc(bytes);
-    level->h = cufilter_alloc((level->n_parts + 1) * sizeof *level->h);
-    level->x = cufilter_alloc((level->n_parts + 1) * sizeof *level->x);
-    if (!level->responses || !level->spectra || !level->sum || !level->tail ||
+    level->h = cufilter_alloc((level->n_parts + SUMS) * sizeof *level->h);
+    level->x = cufilter_alloc((level->n_parts + SUMS) * sizeof *level->x);
+    if (!level->responses || !level->spectra || !level->sums || !level->tail ||
         !level->h || !level->x)
         return no_memory(level->n_parts * 2 * block);
     for (size_t p = 0; p < level->n_parts; ++p) {
@@ -403,10 +409,10 @@ size_t cpu_grid_history(const struct cpu_grid* plan)
 
 /* ------------------------------------------------------------------ a level at work */
 
-static float* row_of(const struct cpu_level* level, float* rows, int64_t block)
+static float* row_of(const struct cpu_level* level, int64_t block)
 {
-    const int64_t n = (int64_t)level->n_parts;
-    return rows + (size_t)(block - floor_div(block, n) * n) * level->row;
+    const int64_t n = (int64_t)level->n_rows;
+    return level->spectra + (size_t)(block - floor_div(block, n) * n) * level->row;
 }
 
 /* The spectrum of input block j and the one before. `zero` is grid position 0 in the
@@ -421,32 +427,16 @@ static void transform_block(struct cpu_grid* plan, const struct cpu_level* level
         cpu_view(source, zero + (j - 1) * block, 2 * level->block, plan->time), bins);
 }
 
-/* Brings the delay line up to input block j. */
+/* Brings the delay line up to input block j, where blocks before `oldest` matter no more.
+ */
 static void fill_line(struct cpu_grid* plan, struct cpu_level* level,
-                      const struct cpu_source* source, int64_t zero, int64_t j)
+                      const struct cpu_source* source, int64_t zero, int64_t oldest,
+                      int64_t j)
 {
-    const int64_t oldest = j - (int64_t)level->n_parts + 1;
     int64_t i = level->last < oldest ? oldest : level->last + 1;
     for (; i <= j; ++i)
-        transform_block(plan, level, source, zero, i, row_of(level, level->spectra, i));
+        transform_block(plan, level, source, zero, i, row_of(level, i));
     level->last = level->last < j ? j : level->last;
-}
-
-/* The products of output block k: partitions from `from` on, then, with `newest`, that
- * spectrum with the first one. */
-static void sum_products(struct cpu_level* level, int64_t k, size_t from,
-                         const float* newest, const float* start, float* sum)
-{
-    size_t n = 0;
-    for (size_t p = from; p < level->n_parts; ++p, ++n) {
-        level->h[n] = level->responses + p * level->row;
-        level->x[n] = row_of(level, level->spectra, k - (int64_t)(p + level->delay));
-    }
-    if (newest) {
-        level->h[n] = level->responses;
-        level->x[n++] = newest;
-    }
-    cpu_simd()->sum_products(sum, start, level->h, level->x, n, level->fft->bins);
 }
 
 /* bins -> time, of every fold-th sample. Destroys bins. */
@@ -461,15 +451,35 @@ static void invert(struct cpu_grid* plan, const struct cpu_fft* fft,
     cpu_fft_inverse(out, plan->folded, time);
 }
 
-/* What the partitions behind the first add to output block k, in `sum`. */
-static void prepare_sum(struct cpu_grid* plan, struct cpu_level* level,
-                        const struct cpu_source* source, int64_t zero, int64_t k)
+/* What the partitions add to output block k from the input blocks before it. Those of the
+ * next blocks are made with it, as far as the call's input makes them known. */
+static const float* prepare_sum(struct cpu_grid* plan, struct cpu_level* level,
+                                const struct cpu_source* source, int64_t zero, int64_t k)
 {
-    if (level->sum_block == k)
-        return;
-    fill_line(plan, level, source, zero, k - 1);
-    sum_products(level, k, level->delay ? 0 : 1, NULL, NULL, level->sum);
-    level->sum_block = k;
+    if (level->sum_block == NO_BLOCK || k < level->sum_block ||
+        k >= level->sum_block + (int64_t)level->n_sums) {
+        const int64_t block = (int64_t)level->block;
+        const int64_t complete = floor_div((int64_t)source->n_in - zero, block);
+        const size_t from = level->delay ? 0 : 1, n = level->n_parts - from;
+        const int64_t newest = k + SUMS - 2, reach = (int64_t)(n + SUMS - 1);
+        const bool all = newest < complete;
+        float* out[SUMS];
+        for (int b = 0; b < SUMS; ++b)
+            out[b] = level->sums + (size_t)b * level->row;
+        for (size_t p = 0; p < n; ++p)
+            level->h[p] = level->responses + (p + from) * level->row;
+        for (int64_t i = 0; i < reach; ++i)
+            level->x[i] = row_of(level, newest - i);
+        fill_line(plan, level, source, zero, k - (int64_t)n, all ? newest : k - 1);
+        if (all)
+            cpu_simd()->sum_four(out, level->h, level->x, n, level->fft->bins);
+        else
+            cpu_simd()->sum_products(out[0], NULL, level->h, level->x + SUMS - 1, n,
+                                     level->fft->bins);
+        level->sum_block = k;
+        level->n_sums = all ? SUMS : 1;
+    }
+    return level->sums + (size_t)(k - level->sum_block) * level->row;
 }
 
 /* The same in time. */
@@ -478,8 +488,8 @@ static void prepare_tail(struct cpu_grid* plan, struct cpu_level* level,
 {
     if (level->tail_block == k)
         return;
-    prepare_sum(plan, level, source, zero, k);
-    memcpy(plan->bins, level->sum, level->row * sizeof *plan->bins);
+    memcpy(plan->bins, prepare_sum(plan, level, source, zero, k),
+           level->row * sizeof *plan->bins);
     invert(plan, level->fft, level->out, plan->bins, level->tail);
     level->tail_block = k;
 }
@@ -565,15 +575,16 @@ static const float* run_partitions(struct cpu_grid* plan, const struct cpu_sourc
                                    const struct cpu_piece* piece)
 {
     struct cpu_level* const level = &plan->levels[0];
+    const float* const sum = prepare_sum(plan, level, source, piece->zero, piece->k);
+    const float* const response = level->responses;
+    const float* newest = plan->bins;
     if (piece->complete) {
-        fill_line(plan, level, source, piece->zero, piece->k);
-        sum_products(level, piece->k, 1, row_of(level, level->spectra, piece->k), NULL,
-                     plan->work);
+        fill_line(plan, level, source, piece->zero, piece->k, piece->k);
+        newest = row_of(level, piece->k);
     } else {
-        prepare_sum(plan, level, source, piece->zero, piece->k);
         transform_block(plan, level, source, piece->zero, piece->k, plan->bins);
-        sum_products(level, piece->k, level->n_parts, plan->bins, level->sum, plan->work);
     }
+    cpu_simd()->sum_products(plan->work, sum, &response, &newest, 1, level->fft->bins);
     invert(plan, level->fft, level->out, plan->work, plan->time);
     const size_t offset = level->block + (size_t)(piece->t - piece->begin);
     return plan->time + offset / plan->shape.fold * plan->parts;

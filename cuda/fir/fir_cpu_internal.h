@@ -34,6 +34,10 @@ struct cpu_simd {
      */
     void (*sum_products)(float* out, const float* start, const float* const* h,
                          const float* const* x, size_t n_rows, size_t n);
+    /* The same without start for out[0 .. 3], where out[b] meets x[p + 3 - b]: the blocks
+     * of x, from the newest to the oldest, pass from each output to the next. */
+    void (*sum_four)(float* const* out, const float* const* h, const float* const* x,
+                     size_t n_rows, size_t n);
     /* For real transforms by complex ones of half the size: with a = p[k], b = conj
      * q[-k], v = w[k] or, for sign -1, its conjugate, p[k] = (a + b) + (a - b) v and
      * q[-k] = conj((a + b) - (a - b) v), k in [0, n), complex. */

@@ -35,6 +35,7 @@ typedef double vdouble __attribute__((vector_size(64)));
 #define KERNEL(name) name##_avx512
 #define KERNEL_LANES 16.0
 #define KERNEL_WINDOWS 4
+#define KERNEL_MANY_REGISTERS
 #include "fir_cpu_simd.inc"
 #undef KERNEL
 #undef KERNEL_LANES
