@@ -11,10 +11,13 @@ import sys
 import tempfile
 import unittest
 import wave
+from unittest import mock
 
 import numpy as np
 from gnuradio.filter import firdes
 from gnuradio.fft import window
+
+import quickstart_flowgraph
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quickstart_flowgraph.py")
 LINE = re.compile(
@@ -115,6 +118,14 @@ class quickstart_test(unittest.TestCase):
         inside = (f > 140e3) & (f < 360e3)
         self.assertGreater(power[inside].sum(), 1e7 * power[~inside].sum())
 
+    def fail_here(self, *options):
+        """The error of main() in this process, which need not load GNU Radio again."""
+        command = [PROGRAM, "--device", "cpu", *options]
+        with mock.patch.object(sys, "argv", command):
+            with self.assertRaises(SystemExit) as caught:
+                quickstart_flowgraph.main()
+        return caught.exception.code  # a text: the interpreter writes it and exits with 1
+
     def test_errors(self):
         open(self.path("empty.cu8"), "wb").close()
         np.zeros(100, np.complex64).tofile(self.path("short.cf32"))
@@ -126,10 +137,11 @@ class quickstart_test(unittest.TestCase):
             ("RIFF", [self.path("a.cf32"), "--format", "wav"]),
             ("No such file", [self.path("a.cf32"), "--output", self.path("no/a.png")]),
         ):
-            done = self.run_program(*options)
-            self.assertEqual(done.returncode, 1, words)
-            self.assertIn(words, done.stderr)
-            self.assertNotIn("Traceback", done.stderr)
+            self.assertIn(words, self.fail_here(*options))
+        done = self.run_program(self.path("short.cf32"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("quickstart: ", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
 
 
 if __name__ == "__main__":
