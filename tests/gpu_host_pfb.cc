@@ -297,8 +297,8 @@ enum cufilter_status pfb_relay_launch(void* to, const void* from, size_t n,
     const auto work = [=] {
         uint32_t* const flags = reach(ready, chunks);
         for (size_t c = 0; c < chunks; ++c) {
-            if (flags[c] == ticket)
-                model_cuda::fault("a relay's ticket is there before its items");
+            if (flags[c] >= ticket)
+                model_cuda::fault("a relay finds flags that none before has left");
             flags[c] = ticket;
         }
         std::memcpy(reach((item*)to, n), reach((const item*)from, n), n * sizeof(item));
@@ -890,7 +890,7 @@ void queued_ports(uint64_t)
     set_environment("", "");
     pfb_subject p((int)draw(2), 4, 4, 9, false);
     p.create(false);
-    for (size_t k = 0; k < 4; ++k)
+    for (size_t k = 0; k < 24; ++k)
         p.process(40 + draw(40), memory::device, memory::device, false);
     p.check();
 }
@@ -911,8 +911,8 @@ void long_calls(uint64_t)
     set_environment("", "");
     pfb_subject p((int)draw(2), 64, 64, 1 + draw(200), true);
     p.create(false);
-    for (size_t k = 0; k < 2; ++k) {
-        const memory from = gpu_host::draw_memory();
+    for (size_t k = 0; k < 3; ++k) {
+        const memory from = draw(2) ? memory::device : gpu_host::draw_memory();
         p.process((1 << 18) + draw(1 << 19), from, draw(2) ? from : memory::device,
                   false);
     }
