@@ -4,8 +4,9 @@
  *
  * All values of a key are timed in turns on the same calls, and what counts is each one's
  * time over the built-in value's of the same turn, as the geometric mean over the calls:
- * a machine that slows down meanwhile slows all of them. The value with the least median
- * is timed against the built-in one again, in twice as many turns, since the best of
+ * a machine that slows down meanwhile slows all of them. Filters are made anew several
+ * times, as where their memory lies makes a difference, too. The value with the least
+ * median is timed against the built-in one again, in more turns, since the best of
  * several looks better than it is; the part of the time that it saves then must exceed
  * the spread between its quartiles, and a hundredth. */
 #include <math.h>
@@ -14,9 +15,16 @@
 #include <unistd.h>
 #include "bench.h"
 
-enum { TURNS = 11, QUICK_TURNS = 3, MOST_VALUES = BENCH_TUNE_VALUES + 1, MOST_CPUS = 4 };
-#define TURN_SECONDS 1.5e-3
-#define QUICK_SECONDS 5e-5
+enum {
+    TURNS = 5, /* with the same filters */
+    MAKES = 3, /* of all filters */
+    CONFIRMING_MAKES = 5,
+    LOOKS = 3,
+    MOST_VALUES = BENCH_TUNE_VALUES + 1,
+    MOST_CPUS = 4
+};
+#define LOOK_SECONDS 6e-4
+#define QUICK_SECONDS 2e-5
 #define LEAST_GAIN 0.01
 
 /* A filter made with one of the values. */
@@ -36,7 +44,9 @@ struct tune {
     const struct cufilter_profile_key* key;
     double values[MOST_VALUES]; /* the built-in one first */
     size_t n_values, n_cases, n_turns;
-    double turn_seconds;
+    bool quick;
+    double turns[MOST_VALUES][CONFIRMING_MAKES * TURNS]; /* ratios to the built-in one */
+    double look_seconds;
     struct tuned subjects[BENCH_TUNE_CASES][MOST_VALUES];
     size_t calls[BENCH_TUNE_CASES];
 };
@@ -150,9 +160,10 @@ static enum cufilter_status set_value(const struct tune* t, double value)
 }
 
 /* Filters keep the values they were made with. */
-static enum cufilter_status make_subjects(struct tune* t)
+static enum cufilter_status make_subjects(struct tune* t, size_t first)
 {
-    for (size_t v = 0; v < t->n_values; ++v) {
+    for (size_t i = 0; i < t->n_values; ++i) {
+        const size_t v = (first + i) % t->n_values;
         BENCH_TRY(set_value(t, t->values[v]));
         for (size_t c = 0; c < t->n_cases; ++c) {
             t->subjects[c][v].test = &t->trial->cases[c];
@@ -171,7 +182,7 @@ static enum cufilter_status clock_subject(struct tune* t, size_t c, size_t v,
     return bench_clock(t->pool, t->trial->memory, &s->work, calls, &s->at, seconds);
 }
 
-/* Calls of a turn, and what is made at the first call is made. */
+/* Calls of a look, and what is made at the first call is made. */
 static enum cufilter_status prepare(struct tune* t)
 {
     for (size_t c = 0; c < t->n_cases; ++c) {
@@ -179,7 +190,7 @@ static enum cufilter_status prepare(struct tune* t)
         for (size_t v = t->n_values; v-- > 0;)
             BENCH_TRY(clock_subject(t, c, v, 2, &seconds));
         BENCH_TRY(clock_subject(t, c, 0, 2, &seconds));
-        t->calls[c] = seconds > 0 ? (size_t)(2.0 * t->turn_seconds / seconds) + 1 : 1;
+        t->calls[c] = seconds > 0 ? (size_t)(2.0 * t->look_seconds / seconds) + 1 : 1;
     }
     return CUFILTER_OK;
 }
@@ -196,37 +207,51 @@ static struct ratio ratio_of(double* turns, size_t n)
     return (struct ratio){turns[n / 2], turns[3 * n / 4] - turns[n / 4]};
 }
 
-/* Times the values in turns, each turn beginning with another one. */
-static enum cufilter_status compare(struct tune* t, size_t n_turns, struct ratio* ratios)
+/* The shortest of some looks at each value: one in which nothing else had the CPU. */
+static enum cufilter_status take_turn(struct tune* t, size_t c, size_t turn,
+                                      double* seconds)
 {
-    double turns[MOST_VALUES][2 * TURNS];
-    for (size_t turn = 0; turn < n_turns; ++turn) {
+    for (size_t i = 0; i < LOOKS * t->n_values; ++i) {
+        const size_t v = (i + turn) % t->n_values;
+        double look = 0;
+        BENCH_TRY(clock_subject(t, c, v, t->calls[c], &look));
+        if (i < t->n_values || look < seconds[v])
+            seconds[v] = look;
+    }
+    return CUFILTER_OK;
+}
+
+/* Times the values in turns, each turn beginning with another one. */
+static enum cufilter_status compare(struct tune* t)
+{
+    for (size_t k = 0; k < (t->quick ? 1 : TURNS); ++k, ++t->n_turns) {
         double sums[MOST_VALUES] = {0};
         for (size_t c = 0; c < t->n_cases; ++c) {
             double seconds[MOST_VALUES];
-            for (size_t i = 0; i < t->n_values; ++i) {
-                const size_t v = (i + turn) % t->n_values;
-                BENCH_TRY(clock_subject(t, c, v, t->calls[c], &seconds[v]));
-            }
+            BENCH_TRY(take_turn(t, c, t->n_turns, seconds));
             for (size_t v = 0; v < t->n_values; ++v)
                 sums[v] += log(seconds[v] / seconds[0]);
         }
         for (size_t v = 0; v < t->n_values; ++v)
-            turns[v][turn] = exp(sums[v] / (double)t->n_cases);
+            t->turns[v][t->n_turns] = exp(sums[v] / (double)t->n_cases);
     }
-    for (size_t v = 0; v < t->n_values; ++v)
-        ratios[v] = ratio_of(turns[v], n_turns);
     return CUFILTER_OK;
 }
 
-static enum cufilter_status measure(struct tune* t, size_t n_turns, struct ratio* ratios)
+static enum cufilter_status measure(struct tune* t, size_t n_makes, struct ratio* ratios)
 {
-    enum cufilter_status status = make_subjects(t);
-    if (status == CUFILTER_OK)
-        status = prepare(t);
-    if (status == CUFILTER_OK)
-        status = compare(t, n_turns, ratios);
-    free_subjects(t);
+    enum cufilter_status status = CUFILTER_OK;
+    t->n_turns = 0;
+    for (size_t k = 0; k < n_makes && status == CUFILTER_OK; ++k) {
+        status = make_subjects(t, k);
+        if (status == CUFILTER_OK)
+            status = prepare(t);
+        if (status == CUFILTER_OK)
+            status = compare(t);
+        free_subjects(t);
+    }
+    for (size_t v = 0; v < t->n_values && status == CUFILTER_OK; ++v)
+        ratios[v] = ratio_of(t->turns[v], t->n_turns);
     return status;
 }
 
@@ -240,7 +265,7 @@ static enum cufilter_status find_value(struct tune* t, struct finding* f)
     struct ratio ratios[MOST_VALUES];
     size_t best = 0;
     *f = (struct finding){.value = t->values[0]};
-    BENCH_TRY(measure(t, t->n_turns, ratios));
+    BENCH_TRY(measure(t, t->quick ? 1 : MAKES, ratios));
     for (size_t v = 1; v < t->n_values; ++v)
         if (ratios[v].median < ratios[best].median)
             best = v;
@@ -248,7 +273,7 @@ static enum cufilter_status find_value(struct tune* t, struct finding* f)
         return CUFILTER_OK;
     f->value = t->values[1] = t->values[best];
     t->n_values = 2;
-    BENCH_TRY(measure(t, 2 * t->n_turns, ratios));
+    BENCH_TRY(measure(t, t->quick ? 3 : CONFIRMING_MAKES, ratios));
     f->gain = 1.0 - ratios[1].median;
     f->spread = ratios[1].spread;
     return CUFILTER_OK;
@@ -437,8 +462,8 @@ int bench_tune(int device, const char* only, const char* path, bool quick)
         return 1;
     }
     t->device = device;
-    t->n_turns = quick ? QUICK_TURNS : TURNS;
-    t->turn_seconds = quick ? QUICK_SECONDS : TURN_SECONDS;
+    t->quick = quick;
+    t->look_seconds = quick ? QUICK_SECONDS : LOOK_SECONDS;
     if (bench_pool_make(&t->pool, device, BENCH_HOST_BYTES) != CUFILTER_OK) {
         fprintf(stderr, "cufilter-bench: no memory for the buffers\n");
         failures = 1;
