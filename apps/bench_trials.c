@@ -105,7 +105,7 @@ const struct bench_trial bench_trials[] = {
     {CPU("fir.near_bytes"), VALUES(3e5, 6e5, 2.4e6, 5e6, 2e7),
      .cases = {CCC(20000, 1, AUTO, 16384), CCC(80000, 1, AUTO, 16384),
                FFF(60000, 1, AUTO, 16384)}},
-    {CPU("fir.rows_points"), VALUES(2048, 4096, 16384, 32768, 131072),
+    {CPU("fir.rows_points"), VALUES(2048, 8192, 16384, 32768, 131072),
      .cases = {CCC(262144, 1, AUTO, 65536), FFF(262144, 1, AUTO, 65536)}},
     {CPU("fir.thread_points"), VALUES(8192, 16384, 65536, 131072, 1073741824),
      .cases = {THREADED_CCC(262144, 65536)}},

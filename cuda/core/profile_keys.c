@@ -51,7 +51,7 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
         {"fir.near_bytes", CPU(1.2e6), INTEGER(0, 1073741824),
          .meaning = "spectra of a partitioned filter that are read from a near cache",
          .reader = "fir_cpu_grid.c"},
-    [CUFILTER_FIR_ROWS_POINTS] = {"fir.rows_points", CPU(8192), INTEGER(2048, 1073741824),
+    [CUFILTER_FIR_ROWS_POINTS] = {"fir.rows_points", CPU(4096), INTEGER(2048, 1073741824),
                                   .meaning = "transforms from so many points on go by "
                                              "rows and columns",
                                   .reader = "fir_cpu_fft.c"},

@@ -18,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Large transforms beat one plan by rows and columns. */
+/* Large transforms beat one plan by rows and columns: few rows as long as these fit the
+ * nearest cache, else many. */
+#define FEW_ROWS 8
+#define FEW_COLUMNS 2048 /* at most */
 #define ROWS 128
 #define STRIP 16 /* columns at a time: two cache lines wide */
 #define MAX_COLUMNS 8192
@@ -96,11 +99,13 @@ static bool make_plans(struct cpu_fft* fft, fftwf_complex* a, fftwf_complex* b)
     fft->inverse = fftwf_plan_dft_1d(points, a, b, FFTW_BACKWARD, FFTW_ESTIMATE);
     if (!fft->n_rows)
         return fft->forward && fft->inverse;
+    fft->turn = make_turn(fft);
+    if (fft->n_rows == FEW_ROWS)
+        return fft->forward && fft->inverse && fft->turn;
     fft->strip_forward = fftwf_plan_many_dft(1, &rows, STRIP, a, NULL, STRIP, 1, a, NULL,
                                              STRIP, 1, FFTW_FORWARD, FFTW_ESTIMATE);
     fft->strip_inverse = fftwf_plan_many_dft(1, &rows, STRIP, a, NULL, STRIP, 1, a, NULL,
                                              STRIP, 1, FFTW_BACKWARD, FFTW_ESTIMATE);
-    fft->turn = make_turn(fft);
     return fft->forward && fft->inverse && fft->strip_forward && fft->strip_inverse &&
            fft->turn;
 }
@@ -134,6 +139,16 @@ static size_t rows_from(void)
     return cufilter_tuned_size(CUFILTER_FIR_ROWS_POINTS, CUFILTER_DEVICE_CPU);
 }
 
+/* 0: one plan. */
+static size_t rows_of(size_t points)
+{
+    if (points < rows_from())
+        return 0;
+    if (points % (FEW_ROWS * 8) == 0 && points / FEW_ROWS <= FEW_COLUMNS)
+        return FEW_ROWS;
+    return points % (ROWS * STRIP) == 0 && points / ROWS <= MAX_COLUMNS ? ROWS : 0;
+}
+
 const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads, bool in_order)
 {
     const size_t points = real ? n / 2 : n;
@@ -145,11 +160,11 @@ const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads, bool in_or
                              .real = real,
                              .in_order = true,
                              .n_threads = points < threads_from ? 1 : n_threads};
-    if (!in_order && wanted.n_threads == 1 && points >= rows_from() &&
-        points % (ROWS * STRIP) == 0 && points / ROWS <= MAX_COLUMNS) {
+    const size_t n_rows = in_order || wanted.n_threads > 1 ? 0 : rows_of(points);
+    if (n_rows) {
         wanted.in_order = false;
-        wanted.n_rows = ROWS;
-        wanted.n_columns = points / ROWS;
+        wanted.n_rows = n_rows;
+        wanted.n_columns = points / n_rows;
     }
     pthread_mutex_lock(&lock);
     for (fft = floats; fft; fft = fft->next)
@@ -173,11 +188,16 @@ const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads, bool in_or
  * by exp(-2 pi i j2 k1 / points), transforms over j2 in the rows. Columns are copied out
  * in strips, since their own stride, a power of two, would use one set of the cache. */
 
-static void transform_strips(const struct cpu_fft* fft, fftwf_plan plan, const float* in,
-                             float* out)
+static void transform_columns(const struct cpu_fft* fft, bool forward, const float* in,
+                              float* out)
 {
     _Alignas(64) float strip[2 * ROWS * STRIP];
     const size_t pitch = 2 * fft->n_columns;
+    const fftwf_plan plan = forward ? fft->strip_forward : fft->strip_inverse;
+    if (fft->n_rows == FEW_ROWS) {
+        cpu_simd()->transform_eight(in, out, fft->n_columns, forward ? -1.0f : 1.0f);
+        return;
+    }
     for (size_t c = 0; c < pitch; c += 2 * STRIP) {
         for (size_t r = 0; r < ROWS; ++r)
             memcpy(strip + r * 2 * STRIP, in + r * pitch + c, 2 * STRIP * sizeof *in);
@@ -191,8 +211,8 @@ static void forward_rows(const struct cpu_fft* fft, const float* time, float* bi
 {
     _Alignas(64) float row[2 * MAX_COLUMNS];
     const size_t pitch = 2 * fft->n_columns;
-    transform_strips(fft, fft->strip_forward, time, bins);
-    for (size_t r = 0; r < ROWS; ++r) {
+    transform_columns(fft, true, time, bins);
+    for (size_t r = 0; r < fft->n_rows; ++r) {
         float* const at = bins + r * pitch;
         cpu_simd()->multiply(row, fft->turn + r * pitch, at, fft->n_columns);
         fftwf_execute_dft(fft->forward, (fftwf_complex*)row, (fftwf_complex*)at);
@@ -203,12 +223,12 @@ static void inverse_rows(const struct cpu_fft* fft, float* bins, float* time)
 {
     _Alignas(64) float row[2 * MAX_COLUMNS];
     const size_t pitch = 2 * fft->n_columns;
-    for (size_t r = 0; r < ROWS; ++r) {
+    for (size_t r = 0; r < fft->n_rows; ++r) {
         float* const at = bins + r * pitch;
         fftwf_execute_dft(fft->inverse, (fftwf_complex*)at, (fftwf_complex*)row);
         cpu_simd()->multiply_conjugate(at, fft->turn + r * pitch, row, fft->n_columns);
     }
-    transform_strips(fft, fft->strip_inverse, bins, time);
+    transform_columns(fft, false, bins, time);
 }
 
 /* ------------------------------------------------------------------ execution */
@@ -224,12 +244,13 @@ static void twist(const struct cpu_fft* fft, float* z, float sign)
         simd->twist(z + 2, z + 2 * (points - 1), w + 2, points / 2, sign);
         return;
     }
+    const size_t n_rows = fft->n_rows;
     simd->twist(z + 2, z + pitch - 2, w + 2, fft->n_columns / 2, sign);
-    for (size_t r = 1; r < ROWS / 2; ++r)
-        simd->twist(z + r * pitch, z + (ROWS - r + 1) * pitch - 2, w + r * pitch,
+    for (size_t r = 1; r < n_rows / 2; ++r)
+        simd->twist(z + r * pitch, z + (n_rows - r + 1) * pitch - 2, w + r * pitch,
                     fft->n_columns, sign);
-    simd->twist(z + ROWS / 2 * pitch, z + (ROWS / 2 + 1) * pitch - 2,
-                w + ROWS / 2 * pitch, fft->n_columns / 2, sign);
+    simd->twist(z + n_rows / 2 * pitch, z + (n_rows / 2 + 1) * pitch - 2,
+                w + n_rows / 2 * pitch, fft->n_columns / 2, sign);
 }
 
 /* FFTW leaves the input of a complex transform out of place as it is. */
@@ -419,22 +440,21 @@ static bool is_fast(size_t n)
 
 double cpu_fft_cost(size_t n, bool real, bool in_order)
 {
+    /* Up to so many points, by one plan and by rows and columns. */
+    static const struct {
+        double points, plan, rows;
+    } steps[] = {{2048, 0.8, 0.8},    {4096, 1.25, 1.05}, {8192, 2.4, 1.15},
+                 {16384, 3.2, 1.25},  {32768, 3.3, 1.8},  {65536, 3.5, 2.0},
+                 {131072, 4.0, 2.2},  {262144, 7.5, 2.5}, {524288, 9.0, 3.2},
+                 {1048576, 11.0, 5.5}};
     const double points = real ? (double)n / 2.0 : (double)n;
-    double a_point = is_fast(n) ? 0.7 : 1.2;
-    if (!in_order && points >= (double)rows_from())
-        a_point = points > 131072 ? 2.6 : 1.8;
-    else if (points > 131072)
-        a_point = 7.5;
-    else if (points > 16384)
-        a_point = 3.8;
-    else if (points > 8192)
-        a_point = 3.0;
-    else if (points > 4096)
-        a_point = 2.4;
-    else if (points > 2048)
-        a_point = 1.4;
-    else if (points > 1280)
-        a_point += 0.1;
+    const bool rows = !in_order && rows_of((size_t)points);
+    double a_point = 20.0;
+    for (size_t i = sizeof steps / sizeof *steps; i-- > 0;)
+        if (points <= steps[i].points)
+            a_point = rows ? steps[i].rows : steps[i].plan;
+    if (points <= 2048)
+        a_point = (is_fast(n) ? 0.7 : 1.2) + (points > 1280 ? 0.1 : 0.0);
     /* Real ones are twisted each way. */
     return 2.0 * points * (a_point + (real ? 0.25 : 0.0));
 }

@@ -38,6 +38,9 @@ struct cpu_simd {
      * of x, from the newest to the oldest, pass from each output to the next. */
     void (*sum_four)(float* const* out, const float* const* h, const float* const* x,
                      size_t n_rows, size_t n);
+    /* Transforms of 8 points down the columns of 8 rows of n_columns complex numbers, a
+     * multiple of 8; exponent sign -1 or 1. */
+    void (*transform_eight)(const float* in, float* out, size_t n_columns, float sign);
     /* For real transforms by complex ones of half the size: with a = p[k], b = conj
      * q[-k], v = w[k] or, for sign -1, its conjugate, p[k] = (a + b) + (a - b) v and
      * q[-k] = conj((a + b) - (a - b) v), k in [0, n), complex. */
