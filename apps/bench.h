@@ -130,6 +130,9 @@ void bench_pool_free(struct bench_pool* pool);
 /* Bytes a second, read and written; 0 on the CPU. */
 double bench_pool_roof(const struct bench_pool* pool);
 
+/* Of doubles, for qsort(). */
+int bench_ascending(const void* a, const void* b);
+
 /* Where a call's samples lie. */
 enum bench_memory {
     BENCH_DEVICE,

@@ -36,7 +36,7 @@ static size_t round_up(size_t bytes)
     return (bytes + 4095) / 4096 * 4096;
 }
 
-static int ascending(const void* a, const void* b)
+int bench_ascending(const void* a, const void* b)
 {
     const double x = *(const double*)a, y = *(const double*)b;
     return (x > y) - (x < y);
@@ -44,7 +44,7 @@ static int ascending(const void* a, const void* b)
 
 static void take_samples(struct bench_result* r, double* samples)
 {
-    qsort(samples, SAMPLES, sizeof *samples, ascending);
+    qsort(samples, SAMPLES, sizeof *samples, bench_ascending);
     r->seconds = samples[SAMPLES / 2];
     r->spread = (samples[SAMPLES * 3 / 4] - samples[SAMPLES / 4]) / r->seconds;
 }

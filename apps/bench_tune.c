@@ -195,15 +195,9 @@ static enum cufilter_status prepare(struct tune* t)
     return CUFILTER_OK;
 }
 
-static int ascending(const void* a, const void* b)
-{
-    const double x = *(const double*)a, y = *(const double*)b;
-    return (x > y) - (x < y);
-}
-
 static struct ratio ratio_of(double* turns, size_t n)
 {
-    qsort(turns, n, sizeof *turns, ascending);
+    qsort(turns, n, sizeof *turns, bench_ascending);
     return (struct ratio){turns[n / 2], turns[3 * n / 4] - turns[n / 4]};
 }
 
