@@ -65,6 +65,7 @@ struct cpu_level {
 /* What make chooses before it allocates. */
 struct cpu_shape {
     size_t fold;
+    bool all_folded;     /* as far as the decimation allows */
     size_t period, cuts; /* the grid: `cuts` blocks in `period` items */
     size_t fft_size;     /* of one partition; 0: several */
     size_t blocks[MAX_LEVELS];
@@ -127,9 +128,11 @@ static double fold_cost(size_t n, size_t fold, bool real)
 
 /* Whether whole blocks of n points are accurate to 2e-7 and stay in the caches. Measured:
  * complex 2048 points 1.9e-7, 2560 1.8e-7 but slow, other large sizes worse; real 2048
- * points 2.0e-7, 2560 1.9e-7. */
-static bool is_good_size(size_t n, bool real)
+ * points 2.0e-7, 2560 1.9e-7; of unfolded ones every D-th output, up to 2.03e-7. */
+static bool is_good_size(const struct cpu_shape* shape, size_t n, bool real)
 {
+    if (!shape->all_folded)
+        return n <= 1280;
     if (real)
         return n <= 2560 && n != 2048;
     return n <= 1280 || n == 2048;
@@ -145,7 +148,7 @@ static void shape_one(struct cpu_shape* best, const struct fir_spec* spec, size_
     for (size_t i = 0; i < 3; ++i)
         for (size_t n = 8 * fold * odd[i]; n <= 4096; n *= 2) {
             const size_t valid = n > lead ? (n - lead) / D * D : 0;
-            if (n < 256 || valid < D || !is_good_size(n, real))
+            if (n < 256 || valid < D || !is_good_size(best, n, real))
                 continue;
             struct cpu_shape shape = *best;
             shape.fft_size = n;
@@ -205,11 +208,12 @@ static void shape_many(struct cpu_shape* best, const struct fir_spec* spec, size
     for (size_t odd = 1; odd <= 5; odd += 4)
         for (size_t block = best->fold * odd; block <= 2048; block *= 2) {
             struct cpu_shape shape = {.fold = best->fold,
+                                      .all_folded = best->all_folded,
                                       .period = block,
                                       .cuts = 1,
                                       .near_bytes = best->near_bytes};
             if (block < 64 || (block > 1280 && best->cost < 1e30) ||
-                !is_good_size(2 * block, real))
+                !is_good_size(best, 2 * block, real))
                 continue;
             shape.cost = shape_levels(&shape, real, n_taps, 0, block);
             if (shape.cost < best->cost)
@@ -217,16 +221,28 @@ static void shape_many(struct cpu_shape* best, const struct fir_spec* spec, size
         }
 }
 
+/* A fold shortens the inverse transforms, but has to be paid for and leaves fewer sizes:
+ * all of the decimation, its powers of two, or nothing may be best. */
 static struct cpu_shape choose(const struct fir_spec* spec, size_t n_taps)
 {
-    struct cpu_shape shape = {
-        .fold = fold_of(spec->decimation),
-        .near_bytes = cufilter_tuned(CUFILTER_FIR_NEAR_BYTES, CUFILTER_DEVICE_CPU),
-        .cost = 1e30};
-    if (spec->method != CUFILTER_FIR_PARTITIONED)
-        shape_one(&shape, spec, n_taps);
-    shape_many(&shape, spec, n_taps);
-    return shape;
+    const size_t all = fold_of(spec->decimation);
+    const size_t folds[] = {all, all & (~all + 1), 1};
+    struct cpu_shape best = {.cost = 1e30};
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; ++i) {
+        struct cpu_shape shape = {
+            .fold = folds[i],
+            .all_folded = folds[i] == all,
+            .near_bytes = cufilter_tuned(CUFILTER_FIR_NEAR_BYTES, CUFILTER_DEVICE_CPU),
+            .cost = best.cost};
+        if (i > 0 && folds[i] == folds[i - 1])
+            continue;
+        if (spec->method != CUFILTER_FIR_PARTITIONED)
+            shape_one(&shape, spec, n_taps);
+        shape_many(&shape, spec, n_taps);
+        if (shape.cost < best.cost)
+            best = shape;
+    }
+    return best;
 }
 
 double cpu_grid_cost(const struct fir_spec* spec, size_t n_taps)
