@@ -59,6 +59,22 @@ enum cufilter_status cufilter_gpu_grow_device(const char* where,
     return CUFILTER_OK;
 }
 
+enum cufilter_status cufilter_gpu_grow_cleared(const char* where,
+                                               struct cufilter_gpu_buffer* buffer,
+                                               size_t bytes, const char* what,
+                                               cudaStream_t stream)
+{
+    if (bytes <= buffer->bytes)
+        return CUFILTER_OK;
+    CUFILTER_TRY(cufilter_gpu_grow_device(where, buffer, bytes, what));
+    const cudaError_t error = cudaMemsetAsync(buffer->device, 0, bytes, stream);
+    if (error == cudaSuccess)
+        return CUFILTER_OK;
+    /* Not to be taken for a clear one by the next call. */
+    cufilter_gpu_free_buffer(buffer);
+    return cufilter_cuda_fail(error, where, "clearing new memory");
+}
+
 void cufilter_gpu_free_buffer(struct cufilter_gpu_buffer* buffer)
 {
     if (buffer->host)

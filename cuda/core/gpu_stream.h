@@ -60,6 +60,11 @@ enum cufilter_status cufilter_gpu_grow_pinned(const char* where,
 enum cufilter_status cufilter_gpu_grow_device(const char* where,
                                               struct cufilter_gpu_buffer* buffer,
                                               size_t bytes, const char* what);
+/* What has grown is all zeros, in the stream's order. */
+enum cufilter_status cufilter_gpu_grow_cleared(const char* where,
+                                               struct cufilter_gpu_buffer* buffer,
+                                               size_t bytes, const char* what,
+                                               cudaStream_t stream);
 void cufilter_gpu_free_buffer(struct cufilter_gpu_buffer* buffer);
 
 /* The last n items of the ring, oldest first; set also clears what is older. */

@@ -304,13 +304,8 @@ static enum cufilter_status grow_workspace(struct gpu* g, struct gpu_plan* p, si
     if (bytes <= p->workspace.bytes)
         return CUFILTER_OK;
     CUFILTER_TRY(gpu_synchronize(g));
-    CUFILTER_TRY(cufilter_gpu_grow_device(where, &p->workspace, bytes, "workspace"));
-    const cudaError_t error =
-        cudaMemsetAsync(p->workspace.device, 0, bytes, g->gpu.stream);
-    if (error == cudaSuccess)
-        return CUFILTER_OK;
-    cufilter_gpu_free_buffer(&p->workspace);
-    return cufilter_cuda_fail(error, where, "clearing the workspace");
+    return cufilter_gpu_grow_cleared(where, &p->workspace, bytes, "workspace",
+                                     g->gpu.stream);
 }
 
 static enum cufilter_status launch_plan(struct gpu* g, struct gpu_plan* p,

@@ -400,14 +400,10 @@ static enum cufilter_status grow_for(struct gpu* g, struct gpu_plan* p,
                                               slots * frames * g->spec.n_map * PFB_ITEM));
     if (relayed) {
         const size_t flags = (items + PFB_RELAY_ITEMS - 1) / PFB_RELAY_ITEMS;
-        const size_t old = g->ready.bytes;
         CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &g->staging, items * PFB_ITEM,
                                               "relayed input"));
-        CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &g->ready,
-                                              flags * sizeof g->relayed, "its flags"));
-        if (g->ready.bytes > old)
-            CUFILTER_TRY_CUDA(
-                cudaMemsetAsync(g->ready.device, 0, g->ready.bytes, g->gpu.stream));
+        CUFILTER_TRY(cufilter_gpu_grow_cleared(
+            "pfb_gpu", &g->ready, flags * sizeof g->relayed, "its flags", g->gpu.stream));
     }
     /* Better to run out of memory now than after other pieces have been appended. */
     return p->general ? pfb_general_prepare(p->general, frames, g->gpu.stream)
