@@ -521,11 +521,13 @@ enum cufilter_status cufilter_iir_set_transfer(cufilter_iir* iir, const double* 
 
 enum cufilter_status cufilter_iir_set_threads(cufilter_iir* iir, int n_threads)
 {
-    if (!iir || n_threads < 1 || n_threads > CUFILTER_IIR_MAX_THREADS)
+    if (!iir)
+        return cufilter_fail(CUFILTER_ERR_INVALID, "%s: handle must not be NULL",
+                             __func__);
+    if (n_threads < 1 || n_threads > CUFILTER_IIR_MAX_THREADS)
         return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: handle must not be NULL, and n_threads must be 1 .. "
-                             "%d, not %d",
-                             __func__, CUFILTER_IIR_MAX_THREADS, n_threads);
+                             "%s: n_threads must be 1 .. %d, not %d", __func__,
+                             CUFILTER_IIR_MAX_THREADS, n_threads);
     pthread_mutex_lock(&iir->lock);
     iir->next_threads = n_threads;
     pthread_mutex_unlock(&iir->lock);

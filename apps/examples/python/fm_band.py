@@ -91,6 +91,9 @@ def main():
     parser.add_argument("-o", "--output", default="fm_band.wav",
                         help="default fm_band.wav")
     arguments = parser.parse_args()
+    if abs(arguments.station) > SAMP_RATE / 2:
+        parser.error("--station must be within %g Hz of the middle, not %g" %
+                     (SAMP_RATE / 2, arguments.station))
 
     capture = arguments.capture or "fm_band.u8iq"
     if not arguments.capture:
