@@ -440,13 +440,12 @@ static bool is_fast(size_t n)
 
 double cpu_fft_cost(size_t n, bool real, bool in_order)
 {
-    /* Up to so many points, by one plan and by rows and columns. */
+    /* Beyond 2048: up to so many points, by one plan and by rows and columns. */
     static const struct {
         double points, plan, rows;
-    } steps[] = {{2048, 0.8, 0.8},    {4096, 1.25, 1.05}, {8192, 2.4, 1.15},
-                 {16384, 3.2, 1.25},  {32768, 3.3, 1.8},  {65536, 3.5, 2.0},
-                 {131072, 4.0, 2.2},  {262144, 7.5, 2.5}, {524288, 9.0, 3.2},
-                 {1048576, 11.0, 5.5}};
+    } steps[] = {{4096, 1.25, 1.05}, {8192, 2.4, 1.15},  {16384, 3.2, 1.25},
+                 {32768, 3.3, 1.8},  {65536, 3.5, 2.0},  {131072, 4.0, 2.2},
+                 {262144, 7.5, 2.5}, {524288, 9.0, 3.2}, {1048576, 11.0, 5.5}};
     const double points = real ? (double)n / 2.0 : (double)n;
     const bool rows = !in_order && rows_of((size_t)points);
     double a_point = 20.0;

@@ -65,16 +65,6 @@ struct piece {
     size_t count;
 };
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* ------------------------------------------------------------------ plans, maps */
 
 /* Work queued on device pointers may still use what is about to be freed. */
@@ -129,7 +119,7 @@ static enum cufilter_status gpu_make_plan(void** plan, const struct pfb_spec* sp
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     p->spec = *spec;
     /* The methods round the rows of taps up, and read what then meets zeros. */
-    p->reach = (most(rows + 4, 16) + 1) * K;
+    p->reach = (cufilter_most(rows + 4, 16) + 1) * K;
     const enum cufilter_status status = make_methods(p, design);
     if (status != CUFILTER_OK)
         gpu_free_plan(p);
@@ -191,7 +181,7 @@ static enum cufilter_status gpu_make_map(void** map, const struct pfb_spec* spec
 
 static size_t ring_items(const struct gpu* g, size_t history)
 {
-    return history + 8 * g->spec.n_channels + most(RING_SPARE, g->most_piece);
+    return history + 8 * g->spec.n_channels + cufilter_most(RING_SPARE, g->most_piece);
 }
 
 static void gpu_destroy(void* self)
@@ -212,7 +202,7 @@ static void gpu_destroy(void* self)
 static enum cufilter_status read_environment(struct gpu* g)
 {
     const char* const piece = getenv("CUFILTER_PFB_PIECE");
-    const size_t limit = most(RING_SPARE, g->most_piece);
+    const size_t limit = cufilter_most(RING_SPARE, g->most_piece);
     if (!piece || !*piece)
         return CUFILTER_OK;
     g->forced_piece = strtoull(piece, NULL, 10);
@@ -353,7 +343,7 @@ static size_t frames_before(const struct gpu* g, const struct piece* call, size_
 {
     const int64_t R = (int64_t)g->spec.decimation, span = (int64_t)n - call->first;
     const size_t count = span <= 0 ? 0 : (size_t)((span + R - 1) / R);
-    return least(count, call->count);
+    return cufilter_least(count, call->count);
 }
 
 static struct piece cut_piece(const struct gpu* g, const struct piece* call, size_t begin,
@@ -377,9 +367,10 @@ static size_t piece_items(const struct gpu* g, const struct call* c)
     const bool bounced = c->x_memory == CUFILTER_MEMORY_HOST ||
                          (c->whole.count && c->y.memory == CUFILTER_MEMORY_HOST);
     size_t items = bounced ? g->bounced_piece : g->most_piece;
-    items = g->forced_piece ? g->forced_piece : least(most(items, 8 * R), g->most_piece);
-    items = least(items, most(MOST_PIECE_OUT / g->spec.n_map, 1) * R);
-    return least(items, c->whole.n);
+    items = g->forced_piece ? g->forced_piece
+                            : cufilter_least(cufilter_most(items, 8 * R), g->most_piece);
+    items = cufilter_least(items, cufilter_most(MOST_PIECE_OUT / g->spec.n_map, 1) * R);
+    return cufilter_least(items, c->whole.n);
 }
 
 static size_t piece_frames(const struct gpu* g, size_t items)
@@ -446,7 +437,8 @@ static enum cufilter_status queue_piece(struct gpu* g, struct gpu_plan* p,
                                         struct in_flight* f)
 {
     const size_t slot = k % SLOTS, begin = k * items;
-    struct piece piece = cut_piece(g, &c->whole, begin, least(begin + items, c->whole.n));
+    struct piece piece =
+        cut_piece(g, &c->whole, begin, cufilter_least(begin + items, c->whole.n));
     struct pfb_view y = c->y;
     f->done = piece.done;
     f->count = piece.count;

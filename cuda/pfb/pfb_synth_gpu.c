@@ -30,11 +30,6 @@ struct gpu {
     struct cufilter_gpu_buffer bounce_in, bounce_out;
 };
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ------------------------------------------------------------------ plans, maps */
 
 static void settle(int device)
@@ -235,7 +230,7 @@ static enum cufilter_status queue_piece(struct gpu* g, const struct gpu_plan* p,
                                         size_t k, size_t size, uint32_t* ticket)
 {
     const size_t K = g->spec.n_channels, slot = k % SLOTS, begin = k * size;
-    const size_t count = least(size, c->n_frames - begin);
+    const size_t count = cufilter_least(size, c->n_frames - begin);
     struct pfb_view x = c->x;
     size_t x_at = begin;
     void* y = (char*)c->y_device + begin * K * PFB_ITEM;
@@ -260,7 +255,7 @@ static enum cufilter_status land(struct gpu* g, const struct call* c, size_t k,
     if (c->y_memory == CUFILTER_MEMORY_HOST)
         memcpy((char*)c->y + begin * frame_bytes,
                (char*)g->bounce_out.host + k % SLOTS * size * frame_bytes,
-               least(size, c->n_frames - begin) * frame_bytes);
+               cufilter_least(size, c->n_frames - begin) * frame_bytes);
     return CUFILTER_OK;
 }
 
@@ -268,9 +263,9 @@ static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
                                          const struct gpu_map* map, const struct call* c)
 {
     const size_t usual = g->piece_items / g->spec.n_slots + 1;
-    const size_t size = least(usual, c->n_frames);
+    const size_t size = cufilter_least(usual, c->n_frames);
     const size_t pieces = (c->n_frames + size - 1) / size;
-    const size_t slots = least(pieces, SLOTS);
+    const size_t slots = cufilter_least(pieces, SLOTS);
     uint32_t tickets[SLOTS];
     if (c->x.memory == CUFILTER_MEMORY_HOST)
         CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_synth_gpu", &g->bounce_in,
