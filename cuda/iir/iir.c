@@ -123,15 +123,22 @@ static enum cufilter_status need_backend(cufilter_iir* iir, bool direct)
     return CUFILTER_OK;
 }
 
+static enum cufilter_status check_takes_sections(enum cufilter_iir_algorithm algorithm,
+                                                 const char* where)
+{
+    if (algorithm != CUFILTER_IIR_DIRECT)
+        return CUFILTER_OK;
+    return cufilter_fail(CUFILTER_ERR_INVALID,
+                         "%s: algorithm DIRECT (%d) takes b and a, not sos", where,
+                         (int)CUFILTER_IIR_DIRECT);
+}
+
 /* `like`: whose order to keep, or NULL. */
 static enum cufilter_status make_sections(cufilter_iir* iir, const double* sos,
                                           size_t n_sections, const struct form* like,
                                           struct form* form, const char* where)
 {
-    if (iir->spec.algorithm == CUFILTER_IIR_DIRECT)
-        return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: algorithm DIRECT (%d) takes b and a, not sos", where,
-                             (int)CUFILTER_IIR_DIRECT);
+    CUFILTER_TRY(check_takes_sections(iir->spec.algorithm, where));
     CUFILTER_TRY(iir_sections_make(&form->sections, sos, n_sections,
                                    iir->spec.complex_sections, where));
     if (like)
@@ -202,15 +209,17 @@ static enum cufilter_status make_direct(cufilter_iir* iir, const struct iir_taps
     const size_t parts = iir->spec.complex_sections ? 2 : 1;
     struct iir_taps normal = *taps;
     double* copy = NULL;
-    if (iir->spec.device >= 0)
-        CUFILTER_TRY(leave_gpu(iir, "a transfer function in direct form"));
-    cufilter_log(CUFILTER_LOG_INFO,
-                 "IIR filter: %s, so (b, a) of %zu and %zu coefficients runs in direct "
-                 "form on the CPU",
-                 why, taps->n_b, taps->n_a);
     enum cufilter_status status = CUFILTER_OK;
     if (taps->a[0] != 1 || (parts == 2 && taps->a[1] != 0))
         status = normalize(&normal, parts, &copy, where);
+    /* After what is wrong with the coefficients, which is so on any device. */
+    if (status == CUFILTER_OK && iir->spec.device >= 0)
+        status = leave_gpu(iir, "a transfer function in direct form");
+    if (status == CUFILTER_OK)
+        cufilter_log(CUFILTER_LOG_INFO,
+                     "IIR filter: %s, so (b, a) of %zu and %zu coefficients runs in "
+                     "direct form on the CPU",
+                     why, taps->n_b, taps->n_a);
     form->direct = true;
     form->rows = taps->n_b + taps->n_a - 2;
     form->sections.n = 0;
@@ -280,6 +289,8 @@ static enum cufilter_status check_config(const struct cufilter_iir_config* confi
     if (config->sos && (config->b || config->a))
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: sos must be NULL where b and a are given", where);
+    if (!config->b && !config->a)
+        CUFILTER_TRY(check_takes_sections(config->algorithm, where));
     return CUFILTER_OK;
 }
 

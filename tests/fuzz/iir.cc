@@ -28,12 +28,12 @@ public:
 
     void run()
     {
-        if (d.one_in(3))
-            expect_refused<cufilter_iir>(d, config, faults(), cufilter_iir_create, what);
         const cufilter_status status = cufilter_iir_create(&iir, &config);
         if (status == CUFILTER_ERR_UNSUPPORTED && config.algorithm != CUFILTER_IIR_AUTO)
             return;
         expect(status, CUFILTER_OK, what);
+        if (d.one_in(3))
+            expect_refused<cufilter_iir>(d, config, faults(), cufilter_iir_create, what);
         parts = config.complex_data ? 2 : 1;
         width = parts * config.n_channels;
         z.assign(config.n_sections * 2 * width, 0);
@@ -241,12 +241,12 @@ public:
     {
         set();
         cufilter_iir* iir = nullptr;
-        if (d.one_in(4))
-            expect_refused<cufilter_iir>(d, config, faults(), cufilter_iir_create, what);
         const cufilter_status status = cufilter_iir_create(&iir, &config);
         if (runner::device() >= 0 && status == CUFILTER_ERR_UNSUPPORTED)
             return;
         expect(status, CUFILTER_OK, what);
+        if (d.one_in(4))
+            expect_refused<cufilter_iir>(d, config, faults(), cufilter_iir_create, what);
         const size_t n = d.spread(1, 400);
         const std::vector<float> x = d.floats(n);
         guarded y(4 * n);
