@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """gnuradio.cufilter.iir: designs, responses, pictures."""
 
+import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
+import unittest
 
 import numpy as np
 from gnuradio import cufilter
@@ -117,6 +119,7 @@ class Response(TestCase):
         _, h = iir.response(sos, RATE, np.arange(4097) * RATE / 8192)
         np.testing.assert_allclose(np.fft.rfft(y), h, atol=1e-5)
 
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib")
     def test_pictures(self):
         with tempfile.TemporaryDirectory() as folder:
             for n, sos in enumerate((iir.design("highpass", 1, 1e-4),
