@@ -46,6 +46,8 @@ struct tune {
     size_t n_values, n_cases, n_turns;
     bool quick;
     double turns[MOST_VALUES][CONFIRMING_MAKES * TURNS]; /* ratios to the built-in one */
+    double case_sums[MOST_VALUES]
+                    [BENCH_TUNE_CASES]; /* logarithms of them, of all turns */
     double look_seconds;
     struct tuned subjects[BENCH_TUNE_CASES][MOST_VALUES];
     size_t calls[BENCH_TUNE_CASES];
@@ -223,8 +225,11 @@ static enum cufilter_status compare(struct tune* t)
         for (size_t c = 0; c < t->n_cases; ++c) {
             double seconds[MOST_VALUES];
             BENCH_TRY(take_turn(t, c, t->n_turns, seconds));
-            for (size_t v = 0; v < t->n_values; ++v)
-                sums[v] += log(seconds[v] / seconds[0]);
+            for (size_t v = 0; v < t->n_values; ++v) {
+                const double ratio = log(seconds[v] / seconds[0]);
+                sums[v] += ratio;
+                t->case_sums[v][c] += ratio;
+            }
         }
         for (size_t v = 0; v < t->n_values; ++v)
             t->turns[v][t->n_turns] = exp(sums[v] / (double)t->n_cases);
@@ -236,6 +241,7 @@ static enum cufilter_status measure(struct tune* t, size_t n_makes, struct ratio
 {
     enum cufilter_status status = CUFILTER_OK;
     t->n_turns = 0;
+    memset(t->case_sums, 0, sizeof t->case_sums);
     for (size_t k = 0; k < n_makes && status == CUFILTER_OK; ++k) {
         status = make_subjects(t, k);
         if (status == CUFILTER_OK)
@@ -249,10 +255,22 @@ static enum cufilter_status measure(struct tune* t, size_t n_makes, struct ratio
     return status;
 }
 
-/* The best value, the part of the built-in one's time that it saves, and its spread. */
+/* The best value, the part of the built-in one's time that it saves in the middle of the
+ * cases, its spread, and what it saves in the worst and the best one of them. */
 struct finding {
-    double value, gain, spread;
+    double value, gain, spread, least, most;
 };
+
+static void range_over_cases(const struct tune* t, size_t v, struct finding* f)
+{
+    f->least = 1;
+    f->most = -INFINITY;
+    for (size_t c = 0; c < t->n_cases; ++c) {
+        const double gain = 1.0 - exp(t->case_sums[v][c] / (double)t->n_turns);
+        f->least = fmin(f->least, gain);
+        f->most = fmax(f->most, gain);
+    }
+}
 
 static enum cufilter_status find_value(struct tune* t, struct finding* f)
 {
@@ -270,6 +288,7 @@ static enum cufilter_status find_value(struct tune* t, struct finding* f)
     BENCH_TRY(measure(t, t->quick ? 3 : CONFIRMING_MAKES, ratios));
     f->gain = 1.0 - ratios[1].median;
     f->spread = ratios[1].spread;
+    range_over_cases(t, 1, f);
     return CUFILTER_OK;
 }
 
@@ -322,8 +341,9 @@ static void print_finding(const struct tune* t, const struct finding* f, bool fa
     if (f->value == t->values[0])
         printf("%-26s %12.10g %12.10g\n", t->key->name, t->values[0], f->value);
     else
-        printf("%-26s %12.10g %12.10g %+7.1f%% %6.1f%%  %s\n", t->key->name, t->values[0],
-               f->value, 100.0 * f->gain, 100.0 * f->spread, faster ? "faster" : "kept");
+        printf("%-26s %12.10g %12.10g %+7.1f%% %6.1f%% %+7.1f%% %+7.1f%%  %s\n",
+               t->key->name, t->values[0], f->value, 100.0 * f->gain, 100.0 * f->spread,
+               100.0 * f->least, 100.0 * f->most, faster ? "faster" : "kept");
     fflush(stdout);
 }
 
@@ -404,7 +424,8 @@ static int tune_all(struct tune* t, const char* only, size_t n,
     int found = 0;
     for (size_t i = 0; i < bench_n_trials; ++i)
         all += bench_trials[i].gpu == gpu && is_wanted(bench_trials[i].key, only);
-    printf("%-26s %12s %12s %8s %7s\n", "key", "built-in", "measured", "gain", "spread");
+    printf("%-26s %12s %12s %8s %7s %8s %8s\n", "key", "built-in", "measured", "gain",
+           "spread", "least", "most");
     for (const struct bench_trial* trial = bench_trials;
          trial < bench_trials + bench_n_trials; ++trial) {
         if (trial->gpu != gpu || !is_wanted(trial->key, only))

@@ -100,7 +100,7 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
          .meaning = "calls of more items are brought to the GPU before the kernel reads "
                     "them",
          .reader = "pfb_gpu.c"},
-    [CUFILTER_PFB_PIECE_ITEMS] = {"pfb.piece_items", GPU(262144), INTEGER(4096, 1048576),
+    [CUFILTER_PFB_PIECE_ITEMS] = {"pfb.piece_items", GPU(262144), INTEGER(4096, 4194304),
                                   .meaning = "items of a piece of a long call",
                                   .reader = "pfb_gpu.c"},
     [CUFILTER_PFB_BOUNCE_ITEMS] =
