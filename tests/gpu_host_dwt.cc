@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The host side of the wavelet transform's GPU backend under a model of CUDA. What takes
-// the engines' place shuffles items instead of filtering them: it is their way that
-// counts here.
+// the place of the 1-D engine's kernels sorts items instead of filtering them, and what
+// takes the 2-D engine's shuffles them: it is their way that counts here.
 #include "gpu_host.h"
 #include "runner.h"
 
 #include "../cuda/core/gpu_stream.h"
-#include "../cuda/dwt/dwt_gpu.h"
+#include "../cuda/dwt/dwt_1d.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -44,6 +45,22 @@ void shuffle(const table& from, const table& to, size_t item, unsigned char salt
         }
 }
 
+// A level of the simplest of wavelets: a are the even items and d the odd ones, and what
+// is beyond x's n comes from its beginning.
+void split(const char* x, size_t n, char* a, char* d, size_t n_bands, size_t item)
+{
+    for (size_t j = 0; j < n_bands; ++j) {
+        std::memcpy(a + j * item, x + 2 * j % n * item, item);
+        std::memcpy(d + j * item, x + (2 * j + 1) % n * item, item);
+    }
+}
+
+void merge(const char* a, const char* d, char* x, size_t n, size_t item)
+{
+    for (size_t i = 0; i < n; ++i)
+        std::memcpy(x + i * item, (i % 2 ? d : a) + i / 2 * item, item);
+}
+
 size_t span(const table& t, size_t item)
 {
     return (t.rows - 1) * t.pitch + t.cols * item;
@@ -60,6 +77,12 @@ table coef_table(const struct dwt_spec& s, const void* p, size_t pitch)
             pitch * dwt_item_bytes(s.type)};
 }
 
+enum cufilter_status answer(cudaError_t error)
+{
+    return error == cudaSuccess ? CUFILTER_OK
+                                : cufilter_cuda_fail(error, "dwt", "launch");
+}
+
 enum cufilter_status launch(table from, table to, size_t item, unsigned char salt,
                             const void* workspace, cudaStream_t stream)
 {
@@ -73,16 +96,88 @@ enum cufilter_status launch(table from, table to, size_t item, unsigned char sal
             model_cuda::fault("a launch's items are not aligned");
         shuffle(x, y, item, salt);
     });
-    return error == cudaSuccess ? CUFILTER_OK
-                                : cufilter_cuda_fail(error, "dwt", "launch");
+    return answer(error);
+}
+
+// Fresh memory of the device is NaN.
+template <class Real>
+void expect_numbers(const Real* values, size_t n, const char* what)
+{
+    const Real* const v = reach(values, n);
+    for (size_t i = 0; i < n; ++i)
+        if (std::isnan(v[i]))
+            return model_cuda::fault(std::string("a launch finds no ") + what);
+}
+
+void expect_taps(const struct dwt_spec& s, const void* taps)
+{
+    if (s.type == CUFILTER_DWT_F64)
+        expect_numbers((const double*)taps, 2 * s.filter_length, "taps");
+    else
+        expect_numbers((const float*)taps, 2 * s.filter_length, "taps");
+}
+
+// There is one at least.
+void expect_extensions(const struct dwt_spec& s, const void* table)
+{
+    if (s.type == CUFILTER_DWT_F64)
+        expect_numbers(&((const struct dwt_extension_f64*)table)->scale, 3, "extensions");
+    else
+        expect_numbers(&((const struct dwt_extension_f32*)table)->scale, 3, "extensions");
+}
+
+// Rows of a pass, where its launch finds them: n items from `at` on.
+char* row_of(void* p, int64_t pitch, size_t r, int64_t at, int64_t n, size_t item)
+{
+    if ((uintptr_t)p % item)
+        model_cuda::fault("a launch's items are not aligned");
+    return reach((char*)p + (r * (size_t)pitch + (size_t)at) * item, (size_t)n * item);
+}
+
+void run_analysis(const struct dwt_pass& p, size_t item)
+{
+    for (size_t r = 0; r < (size_t)p.rows; ++r) {
+        const char* const row = row_of(p.x, p.x_pitch, r, 0, p.n[0], item);
+        bytes x(row, row + (size_t)p.n[0] * item);
+        for (int l = 1; l <= p.levels; ++l) {
+            bytes a((size_t)p.n[l] * item);
+            char* const d = row_of(p.d, p.d_pitch, r, p.d_offset[l - 1], p.n[l], item);
+            split(x.data(), (size_t)p.n[l - 1], a.data(), d, (size_t)p.n[l], item);
+            x = a;
+        }
+        std::memcpy(row_of(p.a, p.a_pitch, r, 0, p.n[p.levels], item), x.data(),
+                    x.size());
+    }
+}
+
+void run_synthesis(const struct dwt_pass& p, size_t item)
+{
+    for (size_t r = 0; r < (size_t)p.rows; ++r) {
+        const char* const row = row_of(p.a, p.a_pitch, r, 0, p.n[p.levels], item);
+        bytes a(row, row + (size_t)p.n[p.levels] * item);
+        for (int l = p.levels; l >= 1; --l) {
+            bytes x((size_t)p.n[l - 1] * item);
+            const char* const d =
+                row_of(p.d, p.d_pitch, r, p.d_offset[l - 1], p.n[l], item);
+            merge(a.data(), d, x.data(), (size_t)p.n[l - 1], item);
+            a = x;
+        }
+        std::memcpy(row_of(p.x, p.x_pitch, r, 0, p.n[0], item), a.data(), a.size());
+    }
 }
 
 } // namespace
 
-struct dwt_engine {
+// What the interface calls a dwt_engine, for images.
+struct image_engine {
     const struct dwt_spec* spec;
     void* workspace;
 };
+
+static const struct image_engine* of(const struct dwt_engine* engine)
+{
+    return (const struct image_engine*)engine;
+}
 
 extern "C" {
 
@@ -91,33 +186,32 @@ static enum cufilter_status make(struct dwt_engine** engine, const struct dwt_sp
     void* workspace;
     *engine = nullptr;
     CUFILTER_TRY(cufilter_gpu_alloc("model", &workspace, 100, "workspace"));
-    *engine = new dwt_engine{spec, workspace};
+    *engine = (struct dwt_engine*)new image_engine{spec, workspace};
     return CUFILTER_OK;
 }
 
 static void release(struct dwt_engine* engine)
 {
     if (engine)
-        cudaFree(engine->workspace);
-    delete engine;
+        cudaFree(of(engine)->workspace);
+    delete of(engine);
 }
 
 static enum cufilter_status forward(struct dwt_engine* e, const void* data, size_t pitch,
                                     void* coefs, size_t coef_pitch, cudaStream_t stream)
 {
-    const struct dwt_spec& s = *e->spec;
+    const struct dwt_spec& s = *of(e)->spec;
     return launch(data_table(s, data, pitch), coef_table(s, coefs, coef_pitch),
-                  dwt_item_bytes(s.type), 3, e->workspace, stream);
+                  dwt_item_bytes(s.type), 3, of(e)->workspace, stream);
 }
 
 static enum cufilter_status inverse(struct dwt_engine* e, const void* coefs,
                                     size_t coef_pitch, void* data, size_t pitch,
                                     cudaStream_t stream)
 {
-    const struct dwt_spec& s = *e->spec;
-    table to = data_table(s, data, pitch);
-    return launch(coef_table(s, coefs, coef_pitch), to, dwt_item_bytes(s.type), 5,
-                  e->workspace, stream);
+    const struct dwt_spec& s = *of(e)->spec;
+    return launch(coef_table(s, coefs, coef_pitch), data_table(s, data, pitch),
+                  dwt_item_bytes(s.type), 5, of(e)->workspace, stream);
 }
 
 static int describe(const struct dwt_engine*, char* text, size_t size)
@@ -125,10 +219,38 @@ static int describe(const struct dwt_engine*, char* text, size_t size)
     return std::snprintf(text, size, "model's engine");
 }
 
-extern const struct dwt_engine_type dwt_engine_1d = {make, release, forward, inverse,
-                                                     describe};
 extern const struct dwt_engine_type dwt_engine_2d = {make, release, forward, inverse,
                                                      describe};
+
+enum cufilter_status dwt_analysis_launch(const struct dwt_spec* spec,
+                                         const struct dwt_pass* pass, const void* taps,
+                                         cudaStream_t stream)
+{
+    return answer(model_cuda::queue(stream, "analysis", [=, p = *pass] {
+        expect_taps(*spec, taps);
+        expect_extensions(*spec, p.extension_table);
+        run_analysis(p, dwt_item_bytes(spec->type));
+    }));
+}
+
+enum cufilter_status dwt_synthesis_launch(const struct dwt_spec* spec,
+                                          const struct dwt_pass* pass, const void* taps,
+                                          cudaStream_t stream)
+{
+    return answer(model_cuda::queue(stream, "synthesis", [=, p = *pass] {
+        expect_taps(*spec, taps);
+        run_synthesis(p, dwt_item_bytes(spec->type));
+    }));
+}
+
+enum cufilter_status dwt_copy_launch(const void* in, size_t in_pitch, void* out,
+                                     size_t out_pitch, size_t cols, size_t rows,
+                                     enum cufilter_dwt_type type, cudaStream_t stream)
+{
+    const size_t item = dwt_item_bytes(type);
+    return launch({(char*)const_cast<void*>(in), rows, cols, in_pitch * item},
+                  {(char*)out, rows, cols, out_pitch * item}, item, 0, nullptr, stream);
+}
 
 enum cufilter_status dwt_threshold_launch(enum cufilter_dwt_threshold_kind, double,
                                           enum cufilter_dwt_type type, const void* in,
@@ -153,8 +275,7 @@ enum cufilter_status dwt_shrink_launch(const struct dwt_spec* spec,
             for (size_t b = 0; b < t.cols * item; ++b)
                 p[r * t.pitch + b] ^= 0x33;
     });
-    return error == cudaSuccess ? CUFILTER_OK
-                                : cufilter_cuda_fail(error, "dwt", "launch");
+    return answer(error);
 }
 
 // Nothing here runs on the CPU.
@@ -170,7 +291,7 @@ class dwt_subject : public gpu_host::subject
 {
 public:
     dwt_subject(int device, int rank, enum cufilter_dwt_type type, size_t rows,
-                size_t cols);
+                size_t cols, int levels);
     ~dwt_subject() override { cufilter_dwt_destroy(d_dwt); }
 
     bool create()
@@ -194,6 +315,9 @@ private:
     table draw_data(bytes* image, size_t pitch) const;
     table draw_coefs(bytes* image, size_t pitch) const;
     table draw_table(bytes* image, size_t rows, size_t cols, size_t pitch) const;
+    struct cufilter_dwt_band details(int level) const;
+    void expect_forward(const table& data, const table& coefs) const;
+    void expect_inverse(const table& coefs, const table& data) const;
 
     struct cufilter_dwt_config d_config;
     cufilter_dwt* d_dwt = nullptr;
@@ -201,13 +325,13 @@ private:
 };
 
 dwt_subject::dwt_subject(int device, int rank, enum cufilter_dwt_type type, size_t rows,
-                         size_t cols)
+                         size_t cols, int levels)
     : subject(device), d_item(dwt_item_bytes(type)), d_rows(rows)
 {
     cufilter_dwt_defaults(&d_config, "db2", rank, rows, cols);
     d_config.device = device;
     d_config.type = type;
-    d_config.levels = 2;
+    d_config.levels = levels;
 }
 
 // Random items, and bytes of poison between the rows.
@@ -228,6 +352,50 @@ table dwt_subject::draw_data(bytes* image, size_t pitch) const
 table dwt_subject::draw_coefs(bytes* image, size_t pitch) const
 {
     return draw_table(image, d_config.rank == 2 ? 1 : d_rows, d_n_coefs, pitch);
+}
+
+struct cufilter_dwt_band dwt_subject::details(int level) const
+{
+    struct cufilter_dwt_band band;
+    runner::expect(
+        cufilter_dwt_get_band(d_dwt, (size_t)(1 + d_config.levels - level), &band),
+        CUFILTER_OK, "band");
+    return band;
+}
+
+void dwt_subject::expect_forward(const table& data, const table& coefs) const
+{
+    if (d_config.rank == 2 || d_config.levels == 0)
+        return shuffle(data, coefs, d_item, d_config.rank == 2 ? 3 : 0);
+    for (size_t r = 0; r < d_rows; ++r) {
+        const char* const row = data.p + r * data.pitch;
+        bytes x(row, row + data.cols * d_item);
+        for (int l = 1; l <= d_config.levels; ++l) {
+            const struct cufilter_dwt_band band = details(l);
+            bytes a(band.cols * d_item);
+            split(x.data(), x.size() / d_item, a.data(),
+                  coefs.p + r * coefs.pitch + band.offset * d_item, band.cols, d_item);
+            x = a;
+        }
+        std::memcpy(coefs.p + r * coefs.pitch, x.data(), x.size());
+    }
+}
+
+void dwt_subject::expect_inverse(const table& coefs, const table& data) const
+{
+    if (d_config.rank == 2 || d_config.levels == 0)
+        return shuffle(coefs, data, d_item, d_config.rank == 2 ? 5 : 0);
+    for (size_t r = 0; r < d_rows; ++r) {
+        const char* const row = coefs.p + r * coefs.pitch;
+        bytes a(row, row + details(d_config.levels).cols * d_item);
+        for (int l = d_config.levels; l >= 1; --l) {
+            bytes x((l > 1 ? details(l - 1).cols : data.cols) * d_item);
+            merge(a.data(), row + details(l).offset * d_item, x.data(), x.size() / d_item,
+                  d_item);
+            a = x;
+        }
+        std::memcpy(data.p + r * data.pitch, a.data(), a.size());
+    }
 }
 
 void dwt_subject::transform(bool inverse, memory from, memory to)
@@ -252,7 +420,8 @@ void dwt_subject::transform(bool inverse, memory from, memory to)
                        : cufilter_dwt_forward(d_dwt, in.p(), pitch, out.p(), coef_pitch);
     });
     take_costs();
-    shuffle(source, target, d_item, inverse ? 5 : 3);
+    if (done)
+        inverse ? expect_inverse(source, target) : expect_forward(source, target);
     end_call({&in, &out}, {{&out, 0, y}}, done);
 }
 
@@ -282,7 +451,7 @@ void dwt_subject::shrink()
         return cufilter_dwt_shrink(d_dwt, CUFILTER_DWT_SOFT, 1, coefs.p(), 0);
     });
     take_costs();
-    for (size_t b = 0; b < t.rows * t.pitch; ++b)
+    for (size_t b = 0; b < t.rows * t.pitch && d_config.levels; ++b)
         x[b] ^= 0x33;
     end_call({&coefs}, {{&coefs, 0, x}}, done);
 }
@@ -347,8 +516,8 @@ enum cufilter_dwt_type draw_type()
 
 void any_calls(uint64_t)
 {
-    dwt_subject p((int)draw(2), 1 + (int)draw(2), draw_type(), 1 + draw(6),
-                  8 + draw(300));
+    dwt_subject p((int)draw(2), 1 + (int)draw(2), draw_type(), 1 + draw(6), 8 + draw(300),
+                  (int)draw(3));
     p.create();
     for (size_t k = 4 + draw(12); k > 0; --k)
         step(p);
@@ -358,7 +527,7 @@ void any_calls(uint64_t)
 // Too much for the bounce buffers.
 void long_calls(uint64_t)
 {
-    dwt_subject p((int)draw(2), 1, draw_type(), 1 + draw(3), 280000);
+    dwt_subject p((int)draw(2), 1, draw_type(), 1 + draw(3), 280000, 2 + (int)draw(8));
     p.create();
     for (size_t k = 0; k < 3; ++k)
         p.transform(draw(2), gpu_host::draw_memory(), gpu_host::draw_memory());
@@ -367,7 +536,7 @@ void long_calls(uint64_t)
 
 void some_calls(memory from, memory to, int rank)
 {
-    dwt_subject p((int)draw(2), rank, CUFILTER_DWT_C64, 3, 40);
+    dwt_subject p((int)draw(2), rank, CUFILTER_DWT_C64, 3, 40, 2);
     if (!p.create())
         return;
     p.transform(false, from, to);

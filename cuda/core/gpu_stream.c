@@ -26,6 +26,24 @@ enum cufilter_status cufilter_gpu_alloc(const char* where, void** p, size_t byte
     return cufilter_cuda_fail(error, where, text);
 }
 
+enum cufilter_status cufilter_gpu_upload(const char* where, void** p, const void* from,
+                                         size_t bytes, const char* what)
+{
+    char text[96];
+    CUFILTER_TRY(cufilter_gpu_alloc(where, p, bytes, what));
+    /* The thread's stream waits for less than the legacy one. */
+    cudaError_t error =
+        cudaMemcpyAsync(*p, from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(cudaStreamPerThread);
+    if (error == cudaSuccess)
+        return CUFILTER_OK;
+    cudaFree(*p);
+    *p = NULL;
+    snprintf(text, sizeof text, "copying the %s to the GPU", what);
+    return cufilter_cuda_fail(error, where, text);
+}
+
 enum cufilter_status cufilter_gpu_grow_pinned(const char* where,
                                               struct cufilter_gpu_buffer* buffer,
                                               size_t bytes)

@@ -53,6 +53,11 @@ void cufilter_gpu_close(struct cufilter_gpu* gpu);
 
 enum cufilter_status cufilter_gpu_alloc(const char* where, void** p, size_t bytes,
                                         const char* what);
+/* The same, filled from host memory of any kind. Complete when it returns: a handle's
+ * stream does not wait for copies of others, and one from pageable memory may go on when
+ * cudaMemcpy() has returned. *p is NULL on failure. */
+enum cufilter_status cufilter_gpu_upload(const char* where, void** p, const void* from,
+                                         size_t bytes, const char* what);
 /* These forget what was in the buffer, which nothing may be using. */
 enum cufilter_status cufilter_gpu_grow_pinned(const char* where,
                                               struct cufilter_gpu_buffer* buffer,

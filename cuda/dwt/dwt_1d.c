@@ -87,14 +87,6 @@ static enum cufilter_status reserve(struct dwt_engine* e)
     return CUFILTER_OK;
 }
 
-/* Complete when it returns: the handle's stream does not wait for the legacy one. */
-static enum cufilter_status upload(void* device, const void* host, size_t bytes)
-{
-    CUFILTER_TRY_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
-    return CUFILTER_OK;
-}
-
 /* Taps in the order of dwt_1d.h, of the item's real type. */
 static void order_taps(const struct dwt_spec* s, bool synthesis, double* taps)
 {
@@ -125,8 +117,8 @@ static enum cufilter_status upload_taps(const struct dwt_spec* s, bool synthesis
     order_taps(s, synthesis, taps);
     for (size_t i = 0; i < n; ++i)
         singles[i] = (float)taps[i];
-    CUFILTER_TRY(cufilter_gpu_alloc("cufilter_dwt_create", device, bytes, "taps"));
-    return upload(*device, wide ? (const void*)taps : singles, bytes);
+    return cufilter_gpu_upload("cufilter_dwt_create", device,
+                               wide ? (const void*)taps : singles, bytes, "taps");
 }
 
 /* Extensions of a level of whole rows, those on the left first; how many. */
@@ -174,12 +166,8 @@ static enum cufilter_status upload_extensions(struct dwt_engine* e)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY,
                              "cufilter_dwt_create: out of memory");
     list_all(e, table);
-    enum cufilter_status status = cufilter_gpu_alloc(
-        "cufilter_dwt_create", &e->forward.extensions, bytes, "extensions");
-    if (status == CUFILTER_OK && cudaMemcpy(e->forward.extensions, table, bytes,
-                                            cudaMemcpyHostToDevice) != cudaSuccess)
-        status = cufilter_cuda_fail(cudaGetLastError(), "cufilter_dwt_create",
-                                    "cudaMemcpy of extensions");
+    const enum cufilter_status status = cufilter_gpu_upload(
+        "cufilter_dwt_create", &e->forward.extensions, table, bytes, "extensions");
     free(table);
     return status;
 }

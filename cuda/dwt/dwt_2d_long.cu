@@ -16,6 +16,7 @@
  * a bank; from row to row they come from the cache, a warp reading neighbouring columns.
  */
 #include "dwt_2d.cuh"
+#include "../core/gpu_stream.h"
 
 #include <algorithm>
 
@@ -383,16 +384,10 @@ enum cufilter_status dwt_2d_long_taps(const struct dwt_spec* s, void** taps)
         host[half + i] = {(real)s->rec_lo[k], (real)s->rec_hi[k], (real)s->rec_lo[k + 1],
                           (real)s->rec_hi[k + 1]};
     }
-    cudaError_t error = cudaMalloc(taps, 2 * half * sizeof(quad));
-    if (error == cudaSuccess)
-        error = cudaMemcpy(*taps, host, 2 * half * sizeof(quad), cudaMemcpyHostToDevice);
-    /* The copy may still be under way, and not every stream waits for it. */
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(cudaStreamLegacy);
+    const enum cufilter_status status = cufilter_gpu_upload(
+        "cufilter_dwt_create", taps, host, 2 * half * sizeof(quad), "taps");
     cufilter_free(host);
-    return error == cudaSuccess
-               ? CUFILTER_OK
-               : cufilter_cuda_fail(error, "cufilter_dwt_create", "taps to the GPU");
+    return status;
 }
 
 template <class T>

@@ -22,6 +22,7 @@
 #include <new>
 #include <vector>
 #include "fir_device.cuh"
+#include "../core/gpu_stream.h"
 
 using namespace cufilter;
 
@@ -419,11 +420,8 @@ static enum cufilter_status upload_taps(struct fir_direct* d,
     for (size_t k = 0; k < d->n_taps; ++k)
         for (size_t c = 0; c < parts; ++c)
             taps[(k % D * d->row_taps + k / D) * parts + c] = (float)design->h[2 * k + c];
-    const size_t bytes = taps.size() * sizeof(float);
-    CUFILTER_TRY_CUDA(cudaMalloc(&d->taps, bytes));
-    CUFILTER_TRY_CUDA(cudaMemcpyAsync(d->taps, taps.data(), bytes, cudaMemcpyHostToDevice,
-                                      cudaStreamPerThread));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+    CUFILTER_TRY(cufilter_gpu_upload("fir_direct", &d->taps, taps.data(),
+                                     taps.size() * sizeof(float), "taps"));
     /* The same for every plan: plans share the kernel. */
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
         d->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_limit()));

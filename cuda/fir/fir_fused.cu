@@ -14,6 +14,7 @@
 #include <new>
 #include <vector>
 #include "fir_fused.cuh"
+#include "../core/gpu_stream.h"
 
 using namespace cufilter;
 
@@ -259,10 +260,8 @@ enum cufilter_status make_table(table* t, const offer& use,
         all.insert(all.end(), tw[i].begin(), tw[i].end());
     }
     t->use = use;
-    CUFILTER_TRY_CUDA(cudaMalloc((void**)&t->memory, all.size() * sizeof(float4)));
-    CUFILTER_TRY_CUDA(cudaMemcpyAsync(t->memory, all.data(), all.size() * sizeof(float4),
-                                      cudaMemcpyHostToDevice, cudaStreamPerThread));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+    CUFILTER_TRY(cufilter_gpu_upload("fir_fused", (void**)&t->memory, all.data(),
+                                     all.size() * sizeof(float4), "response"));
     t->H = t->memory;
     for (int i = 0; i < 4; ++i)
         t->tw[i] = t->memory + offset[i];

@@ -27,6 +27,7 @@
  */
 #include "fir_device.cuh"
 #include "../core/cufft_loader.h"
+#include "../core/gpu_stream.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -355,17 +356,6 @@ size_t rounded_batch(size_t transforms)
     return (transforms + step - 1) / step * step;
 }
 
-enum cufilter_status device_alloc(void** p, size_t bytes, const char* what)
-{
-    const cudaError_t error = cudaMalloc(p, bytes);
-    if (error == cudaSuccess)
-        return CUFILTER_OK;
-    *p = NULL;
-    char text[96];
-    snprintf(text, sizeof text, "cudaMalloc of %zu bytes for %s", bytes, what);
-    return cufilter_cuda_fail(error, "fir_six_step", text);
-}
-
 enum cufilter_status launched(const char* what)
 {
     const cudaError_t error = cudaGetLastError();
@@ -419,9 +409,11 @@ enum cufilter_status make_response(fir_six_step* plan, int log2_n)
     if (error != cudaSuccess)
         status = cufilter_cuda_fail(error, "fir_six_step", "cudaStreamCreateWithFlags");
     if (status == CUFILTER_OK && work_bytes)
-        status = device_alloc(&work, work_bytes, "cuFFT's work area");
+        status =
+            cufilter_gpu_alloc("fir_six_step", &work, work_bytes, "work area of cuFFT");
     if (status == CUFILTER_OK)
-        status = device_alloc(&response, (size_t)n * sizeof(double2), "the response");
+        status = cufilter_gpu_alloc("fir_six_step", &response,
+                                    (size_t)n * sizeof(double2), "response");
     if (status == CUFILTER_OK)
         status = transform_taps(plan, handle, work, (double2*)response, n, stream);
     if (status == CUFILTER_OK)
@@ -443,7 +435,7 @@ enum cufilter_status grow(void** buffer, size_t* bytes, size_t wanted, const cha
     if (wanted <= *bytes)
         return CUFILTER_OK;
     CUFILTER_TRY_CUDA(cudaStreamSynchronize(stream));
-    CUFILTER_TRY(device_alloc(&larger, wanted, what));
+    CUFILTER_TRY(cufilter_gpu_alloc("fir_six_step", &larger, wanted, what));
     /* Rows that no segment fills are transformed all the same: no garbage in them. */
     cudaError_t error = cudaMemsetAsync(larger, 0, wanted, stream);
     if (error == cudaSuccess)
@@ -473,7 +465,7 @@ enum cufilter_status find_plan(fir_six_step* plan, int log2_n, int batch,
     cufftHandle made = 0;
     CUFILTER_TRY(make_cufft_plan(plan->fft, &made, 1 << log2_n, batch, &work_bytes));
     const enum cufilter_status status =
-        grow(&plan->work, &plan->work_bytes, work_bytes, "cuFFT's work area", stream);
+        grow(&plan->work, &plan->work_bytes, work_bytes, "work area of cuFFT", stream);
     if (status != CUFILTER_OK) {
         plan->fft->destroy(made);
         return status;
@@ -488,12 +480,15 @@ enum cufilter_status make_stretches(fir_six_step* plan)
 {
     for (stretch*& spoiled : plan->spoiled) {
         void* p;
-        CUFILTER_TRY(device_alloc(&p, MAX_SEGMENTS * sizeof(stretch), "the NaN marks"));
+        CUFILTER_TRY(cufilter_gpu_alloc("fir_six_step", &p,
+                                        MAX_SEGMENTS * sizeof(stretch), "NaN marks"));
         spoiled = (stretch*)p;
         clear_stretches<<<ceil_div(MAX_SEGMENTS, BLOCK), BLOCK, 0, cudaStreamLegacy>>>(
             spoiled, MAX_SEGMENTS);
         CUFILTER_TRY(launched("clear_stretches"));
     }
+    /* The streams of launches do not wait for this one. */
+    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
     return CUFILTER_OK;
 }
 
@@ -677,18 +672,11 @@ enum cufilter_status fir_six_step_make(struct fir_six_step** out,
     plan->n_taps = design->n_taps;
     plan->paired = !spec->complex_in && !spec->complex_out;
     plan->fft = fft;
-    enum cufilter_status status = device_alloc(&taps, bytes, "the taps");
+    enum cufilter_status status =
+        cufilter_gpu_upload("fir_six_step", &taps, design->h, bytes, "taps");
     plan->taps = (double2*)taps;
     if (status == CUFILTER_OK)
         status = make_stretches(plan);
-    if (status == CUFILTER_OK) {
-        cudaError_t error = cudaMemcpy(taps, design->h, bytes, cudaMemcpyHostToDevice);
-        /* A copy from pageable memory may still be on its way; others read it. */
-        if (error == cudaSuccess)
-            error = cudaStreamSynchronize(cudaStreamLegacy);
-        if (error != cudaSuccess)
-            status = cufilter_cuda_fail(error, "fir_six_step_make", "copying the taps");
-    }
     if (status == CUFILTER_OK)
         status = fir_six_step_prepare(plan, USUAL_CALL, cudaStreamLegacy);
     if (status != CUFILTER_OK) {

@@ -2,6 +2,7 @@
 /* The lookback's host side: tables, workspace, launches. */
 #include "iir_lookback.h"
 #include "iir_tile.h"
+#include "../core/gpu_stream.h"
 
 #include <algorithm>
 #include <cfloat>
@@ -90,12 +91,8 @@ enum cufilter_status fill_tables(struct iir_lookback* l,
 {
     std::vector<char> device;
     l->kind->make_tables(sections, l->tile_items, device, l->host);
-    CUFILTER_TRY_CUDA(cudaMalloc(&l->tables, device.size()));
-    CUFILTER_TRY_CUDA(
-        cudaMemcpy(l->tables, device.data(), device.size(), cudaMemcpyHostToDevice));
-    /* A copy from pageable memory may return before it has arrived. */
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
-    return CUFILTER_OK;
+    return cufilter_gpu_upload("iir_lookback_make", &l->tables, device.data(),
+                               device.size(), "tables");
 }
 
 enum iir_lookback_form fastest(size_t n_sections, size_t width)

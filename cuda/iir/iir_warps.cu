@@ -6,6 +6,7 @@
  * given, and the last leaves its own. */
 #include "iir_gpu.h"
 #include "iir_tile.cuh"
+#include "../core/gpu_stream.h"
 
 #include <algorithm>
 #include <cmath>
@@ -180,15 +181,6 @@ size_t floats_of_tile(int states, int parts)
                          : iir_tile<16, false>::floats;
 }
 
-enum cufilter_status upload(void** to, const void* from, size_t bytes)
-{
-    CUFILTER_TRY_CUDA(cudaMalloc(to, bytes));
-    CUFILTER_TRY_CUDA(cudaMemcpy(*to, from, bytes, cudaMemcpyHostToDevice));
-    /* A copy from pageable memory may return before it has arrived. */
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
-    return CUFILTER_OK;
-}
-
 enum cufilter_status fill(struct iir_warps* w, const struct iir_sections* sections)
 {
     const size_t bytes = iir_tile_table_bytes(sections->n);
@@ -196,11 +188,12 @@ enum cufilter_status fill(struct iir_warps* w, const struct iir_sections* sectio
     if (!tables)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "iir_warps_make: no memory");
     iir_tile_make_tables(tables, sections, w->parts);
-    enum cufilter_status status = upload((void**)&w->tables, tables, bytes);
+    const enum cufilter_status status = cufilter_gpu_upload(
+        "iir_warps_make", (void**)&w->tables, tables, bytes, "tables");
     cufilter_free(tables);
     CUFILTER_TRY(status);
-    CUFILTER_TRY(
-        upload((void**)&w->sections, sections->s, sections->n * sizeof *sections->s));
+    CUFILTER_TRY(cufilter_gpu_upload("iir_warps_make", (void**)&w->sections, sections->s,
+                                     sections->n * sizeof *sections->s, "sections"));
     const size_t floats = floats_of_tile(w->states, w->parts);
     w->shared =
         bytes + (size_t)w->warps *

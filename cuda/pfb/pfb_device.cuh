@@ -285,8 +285,6 @@ __device__ __forceinline__ void pfb_signal(uint32_t* blocks_done, volatile uint3
  * are complex. On the current device. */
 enum cufilter_status pfb_upload_taps(void** taps, const struct pfb_design* design,
                                      size_t K, size_t rows, bool complex_taps);
-enum cufilter_status pfb_upload(void** p, const void* from, size_t bytes,
-                                const char* what);
 enum cufilter_status pfb_launched(const char* what);
 
 /* Launches a kernel of `shape`. Where the input is being relayed the kernel starts as

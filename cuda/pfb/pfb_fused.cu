@@ -13,6 +13,7 @@
  * of a walking block overrule what is chosen; both are read when the tables are made. */
 #include "pfb_bulk.cuh"
 #include "pfb_fused.cuh"
+#include "../core/gpu_stream.h"
 
 #include <algorithm>
 #include <cmath>
@@ -227,8 +228,8 @@ enum cufilter_status make_tile(pfb_fused* plan)
     for (uint32_t r = 0; r < t.B; ++r)
         for (uint32_t k = 0; k < t.A; ++k)
             w[(size_t)r * t.A + k] = root((uint64_t)r * k, K);
-    CUFILTER_TRY(
-        pfb_upload(&plan->twiddles, w.data(), w.size() * sizeof(float2), "twiddles"));
+    CUFILTER_TRY(cufilter_gpu_upload("pfb_gpu", &plan->twiddles, w.data(),
+                                     w.size() * sizeof(float2), "twiddles"));
     t.taps = (const float*)plan->taps;
     t.twiddles = (const float2*)plan->twiddles;
     return prepare_tile(t, K, plan->spec.device);
@@ -288,10 +289,10 @@ enum cufilter_status make_walk(pfb_fused* plan)
     for (uint32_t k = 0; k < A; ++k)
         for (uint32_t j = 0; j < B; ++j)
             twiddles[2 * (k / 2 * B + j) + k % 2] = root((uint64_t)k * j, A * B);
-    CUFILTER_TRY(pfb_upload(&plan->turns, turns.data(), turns.size() * sizeof(float2),
-                            "first twiddles"));
-    CUFILTER_TRY(pfb_upload(&plan->twiddles, twiddles.data(),
-                            twiddles.size() * sizeof(float2), "twiddles"));
+    CUFILTER_TRY(cufilter_gpu_upload("pfb_gpu", &plan->turns, turns.data(),
+                                     turns.size() * sizeof(float2), "first twiddles"));
+    CUFILTER_TRY(cufilter_gpu_upload("pfb_gpu", &plan->twiddles, twiddles.data(),
+                                     twiddles.size() * sizeof(float2), "twiddles"));
     walk.taps = (const float*)plan->taps;
     walk.turns = (const float2*)plan->turns;
     walk.twiddles = (const float4*)plan->twiddles;

@@ -234,21 +234,6 @@ enum cufilter_status make_parts(pfb_general* plan, const struct pfb_design* desi
 
 } // namespace
 
-enum cufilter_status pfb_upload(void** p, const void* from, size_t bytes,
-                                const char* what)
-{
-    CUFILTER_TRY(cufilter_gpu_alloc("pfb_gpu", p, bytes, what));
-    cudaError_t error = cudaMemcpy(*p, from, bytes, cudaMemcpyHostToDevice);
-    /* A copy from pageable memory may still be on its way, and other streams read it. */
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(cudaStreamLegacy);
-    if (error == cudaSuccess)
-        return CUFILTER_OK;
-    cudaFree(*p);
-    *p = nullptr;
-    return cufilter_cuda_fail(error, "pfb_gpu", what);
-}
-
 enum cufilter_status pfb_upload_taps(void** taps, const struct pfb_design* design,
                                      size_t K, size_t rows, bool complex_taps)
 {
@@ -260,8 +245,8 @@ enum cufilter_status pfb_upload_taps(void** taps, const struct pfb_design* desig
     for (size_t i = 0; i < design->n_taps; ++i)
         for (size_t part = 0; part < parts; ++part)
             table[i * parts + part] = (float)design->h[2 * i + part];
-    const enum cufilter_status status =
-        pfb_upload(taps, table, rows * K * parts * sizeof(float), "taps");
+    const enum cufilter_status status = cufilter_gpu_upload(
+        "pfb_gpu", taps, table, rows * K * parts * sizeof(float), "taps");
     free(table);
     return status;
 }

@@ -151,11 +151,9 @@ static enum cufilter_status upload_map(struct gpu_map* m, const int32_t* channel
                                        size_t n)
 {
     void* p;
-    CUFILTER_TRY(cufilter_gpu_alloc("pfb_gpu", &p, n * sizeof *channels, "channel map"));
+    CUFILTER_TRY(cufilter_gpu_upload("pfb_gpu", &p, channels, n * sizeof *channels,
+                                     "channel map"));
     m->channels = p;
-    CUFILTER_TRY_CUDA(
-        cudaMemcpy(p, channels, n * sizeof *channels, cudaMemcpyHostToDevice));
-    CUFILTER_TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
     return CUFILTER_OK;
 }
 

@@ -91,8 +91,6 @@ upload_map(struct gpu_map* m, const struct pfb_synth_spec* spec, const int32_t* 
 {
     const size_t bytes = spec->n_slots * sizeof *m->inputs;
     void* p;
-    CUFILTER_TRY(cufilter_gpu_alloc("pfb_synth_gpu", &p, bytes, "channel map"));
-    m->inputs = p;
     int32_t* const inputs = malloc(bytes);
     if (!inputs)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
@@ -100,13 +98,11 @@ upload_map(struct gpu_map* m, const struct pfb_synth_spec* spec, const int32_t* 
         inputs[c] = -1;
     for (size_t o = 0; o < spec->n_map; ++o)
         inputs[slots[o]] = (int32_t)o;
-    cudaError_t error = cudaMemcpy(p, inputs, bytes, cudaMemcpyHostToDevice);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(cudaStreamLegacy);
+    const enum cufilter_status status =
+        cufilter_gpu_upload("pfb_synth_gpu", &p, inputs, bytes, "channel map");
+    m->inputs = p;
     free(inputs);
-    return error == cudaSuccess
-               ? CUFILTER_OK
-               : cufilter_cuda_fail(error, "pfb_synth_gpu", "copying the channel map");
+    return status;
 }
 
 static enum cufilter_status gpu_make_map(void** map, const struct pfb_synth_spec* spec,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +26,7 @@ namespace {
 constexpr int n_devices = 2;
 constexpr size_t room = size_t(1) << 36; // of device addresses
 constexpr unsigned char poison = 0xff;   // NaN, as float and as double
+constexpr uintptr_t first_made = 0x1000; // handles of streams and events
 
 // A place in a stream that others wait for.
 struct mark {
@@ -80,7 +82,7 @@ struct model {
     std::map<cudaStream_t, stream> streams;
     std::map<cudaEvent_t, event> events;
     std::set<cudaStream_t> destroyed; // with work left
-    uintptr_t next_handle = 0x1000;
+    uintptr_t next_handle = first_made;
     std::string faults;
     size_t n_faults = 0;
     fate any, allocations;
@@ -270,13 +272,23 @@ cudaError_t call(may rule, F body)
     return remember(fail ? cudaErrorUnknown : error);
 }
 
+// Streams that nobody makes: the legacy one, of each device, and one of each thread
+// there. Neither waits for the other here, so that nothing can rely on it.
+stream* default_stream(cudaStream_t handle)
+{
+    static std::atomic<uintptr_t> n_threads{0};
+    thread_local const uintptr_t thread = ++n_threads;
+    const uintptr_t number = handle == cudaStreamLegacy ? 0 : thread;
+    stream& s =
+        m.streams[(cudaStream_t)(n_devices * (number + 1) + (uintptr_t)current_device)];
+    s.device = current_device;
+    return &s;
+}
+
 stream* find_stream(cudaStream_t handle)
 {
-    if (handle == cudaStreamLegacy) {
-        stream& s = m.streams[handle];
-        s.device = current_device;
-        return &s;
-    }
+    if (handle == cudaStreamLegacy || handle == cudaStreamPerThread)
+        return default_stream(handle);
     const auto found = m.streams.find(handle);
     if (found == m.streams.end() || m.destroyed.count(handle)) {
         fault("a call names a stream that there is not");
@@ -486,7 +498,7 @@ std::string leaks()
         text += std::string(kind_names[(int)r.is]) + " of " + std::to_string(r.bytes) +
                 " bytes\n";
     for (const auto& [handle, s] : m.streams)
-        if (handle != cudaStreamLegacy && !m.destroyed.count(handle))
+        if ((uintptr_t)handle > first_made && !m.destroyed.count(handle))
             text += "a stream\n";
     for (size_t i = 0; i < m.events.size(); ++i)
         text += "an event\n";
@@ -659,6 +671,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, in
         case cudaDevAttrCanUseHostPointerForRegisteredMem:
             *value = device == 0;
             break;
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+            *value = device == 0 ? 232448 : 101376;
+            break;
         default:
             *value = 0;
         }
@@ -675,7 +690,9 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device)
 cudaError_t cudaDeviceSynchronize(void)
 {
     return call(may::fail_after, [] {
-        drain_all();
+        for (auto& [handle, s] : m.streams)
+            if (s.device == current_device)
+                drain(s);
         return cudaSuccess;
     });
 }

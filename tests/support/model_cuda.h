@@ -6,8 +6,10 @@
 // events allow. Device memory has addresses that the host cannot touch, is poisoned when
 // it is allocated, and only work may reach it; work may not reach host memory that is
 // neither pinned nor registered. A copy from or to pageable memory may touch it at the
-// call or as late as the stream allows. There are two devices: on the first, registered
-// memory has one address for both sides, on the second it has two.
+// call or as late as the stream allows; cudaMemcpy() from it to the device returns with
+// the data still on their way, which the legacy stream's work alone waits for. There are
+// two devices: on the first, registered memory has one address for both sides, on the
+// second it has two.
 //
 // What breaks the rules is a fault, which a test asks for at its end. Kernels are
 // replaced by functions that queue() a computation and find memory with reach().

@@ -46,7 +46,8 @@ enum cudaDeviceAttr {
     cudaDevAttrMultiProcessorCount = 16,
     cudaDevAttrComputeMode = 20,
     cudaDevAttrComputeCapabilityMajor = 75,
-    cudaDevAttrCanUseHostPointerForRegisteredMem = 91
+    cudaDevAttrCanUseHostPointerForRegisteredMem = 91,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
 enum { cudaComputeModeProhibited = 2 };
 
@@ -67,6 +68,7 @@ struct cudaDeviceProp {
 
 #define cudaStreamNonBlocking 0x01
 #define cudaStreamLegacy ((cudaStream_t)0x1)
+#define cudaStreamPerThread ((cudaStream_t)0x2)
 #define cudaEventDisableTiming 0x02
 #define cudaHostAllocPortable 0x01
 #define cudaHostAllocMapped 0x02
