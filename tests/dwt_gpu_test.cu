@@ -139,11 +139,8 @@ std::vector<R> run(const test_case& c, cufilter_dwt* gpu, const std::vector<R>& 
     output.reserve(n_out * sizeof(R) + shift_out + 2 * guard);
     unsigned char* const from = input.p + shift_in;
     unsigned char* const to = output.p + guard + shift_out;
-    check_cuda(cudaMemcpy(from, in.data(), in.size() * sizeof(R), cudaMemcpyHostToDevice),
-               "cudaMemcpy");
-    check_cuda(cudaMemset(to - guard, poison, n_out * sizeof(R) + 2 * guard),
-               "cudaMemset");
-    check_cuda(cudaDeviceSynchronize(), "poisoning");
+    copy_to_device(from, in.data(), in.size() * sizeof(R));
+    fill_device(to - guard, poison, n_out * sizeof(R) + 2 * guard);
     check_status(call(from, to));
     check_status(cufilter_dwt_synchronize(gpu));
     std::vector<unsigned char> all(n_out * sizeof(R) + 2 * guard);
@@ -312,9 +309,7 @@ void check_shrink(const test_case& c, int kind, double value, std::mt19937& rng)
         y[(coefs - 3) * parts] = NAN;
     device_bytes d;
     d.reserve(y.size() * sizeof(R));
-    check_cuda(cudaMemcpy(d.p, y.data(), y.size() * sizeof(R), cudaMemcpyHostToDevice),
-               "cudaMemcpy");
-    check_cuda(cudaDeviceSynchronize(), "copying");
+    copy_to_device(d.p, y.data(), y.size() * sizeof(R));
     check_status(cufilter_dwt_shrink(cpu, k, value, y.data(), pitch));
     check_status(cufilter_dwt_shrink(gpu, k, value, d.p, pitch));
     if (value >= 0) {

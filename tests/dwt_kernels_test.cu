@@ -211,7 +211,7 @@ struct device_bytes {
     explicit device_bytes(size_t bytes) : n(bytes)
     {
         check_cuda(cudaMalloc((void**)&p, n), "cudaMalloc");
-        check_cuda(cudaMemset(p, poison, n), "cudaMemset");
+        fill_device(p, poison, n);
     }
     ~device_bytes() { cudaFree(p); }
     device_bytes(const device_bytes&) = delete;
@@ -318,7 +318,7 @@ void run_twice(const std::function<void()>& run, const device_bytes& out,
 {
     std::vector<unsigned char> again;
     for (auto* to : {&got, &again}) {
-        check_cuda(cudaMemset(out.p, poison, out.n), "cudaMemset");
+        fill_device(out.p, poison, out.n);
         run();
         check_cuda(cudaDeviceSynchronize(), "run");
         *to = out.get();
@@ -345,7 +345,7 @@ void run_case(const test_case& c, random_source& random, int number)
             want.push_back(inverse ? inverse_of(s, p) : forward_of(s, p));
         const std::vector<unsigned char> bytes = bytes_of(from, c.type, x);
         device_bytes in(bytes.size()), out((to.items() + 2 * guard) * item);
-        check_cuda(cudaMemcpy(in.p, bytes.data(), in.n, cudaMemcpyHostToDevice), "copy");
+        copy_to_device(in.p, bytes.data(), in.n);
         const void* const x0 = in.p + from.offset * item;
         void* const y0 = out.p + (guard + to.offset) * item;
         std::vector<unsigned char> got;

@@ -30,7 +30,7 @@ struct device_bytes {
     explicit device_bytes(const std::vector<unsigned char>& v) : n(v.size())
     {
         check_cuda(cudaMalloc((void**)&p, std::max<size_t>(n, 1)), "cudaMalloc");
-        check_cuda(cudaMemcpy(p, v.data(), n, cudaMemcpyHostToDevice), "cudaMemcpy");
+        copy_to_device(p, v.data(), n);
     }
     ~device_bytes() { cudaFree(p); }
     device_bytes(const device_bytes&) = delete;

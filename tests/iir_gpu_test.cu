@@ -13,30 +13,14 @@
 #include <random>
 #include <string>
 #include <vector>
-#include <cuda_runtime.h>
 #include <cufilter/cufilter.h>
+#include "support/cuda_checks.h"
 
 namespace {
 
 int failures = 0;
 bool quick = false;
 constexpr float poison = -12345.678f;
-
-void check_cuda(cudaError_t error, const char* what)
-{
-    if (error == cudaSuccess)
-        return;
-    std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
-    std::exit(1);
-}
-
-void check(enum cufilter_status status)
-{
-    if (status == CUFILTER_OK)
-        return;
-    std::fprintf(stderr, "%s\n", cufilter_last_error());
-    std::exit(1);
-}
 
 void expect(bool condition, const std::string& what)
 {
@@ -79,7 +63,7 @@ struct handle {
         cufilter_iir_defaults(&c);
         c.device = device, c.n_channels = channels, c.complex_data = complex;
         c.sos = sos.data(), c.n_sections = sos.size() / 6, c.algorithm = algorithm;
-        check(cufilter_iir_create(&iir, &c));
+        check_status(cufilter_iir_create(&iir, &c));
     }
     ~handle() { cufilter_iir_destroy(iir); }
     handle(const handle&) = delete;
@@ -88,7 +72,7 @@ struct handle {
     doubles state()
     {
         doubles z(cufilter_iir_state_size(iir));
-        check(cufilter_iir_get_state(iir, z.data(), z.size()));
+        check_status(cufilter_iir_get_state(iir, z.data(), z.size()));
         return z;
     }
     std::string describe()
@@ -135,12 +119,7 @@ struct floats {
     floats(const floats&) = delete;
     floats& operator=(const floats&) = delete;
 
-    void set(const std::vector<float>& v)
-    {
-        check_cuda(cudaMemcpy(p, v.data(), v.size() * 4, cudaMemcpyDefault), "set");
-        /* The handle's stream does not wait for the end of such a copy. */
-        check_cuda(cudaDeviceSynchronize(), "set");
-    }
+    void set(const std::vector<float>& v) { copy_to_device(p, v.data(), v.size() * 4); }
     std::vector<float> get() const
     {
         std::vector<float> v(n);
@@ -199,16 +178,16 @@ void compare(const doubles& sos, size_t channels, bool complex, size_t n, kind f
                   gpu.describe().c_str());
     const std::vector<float> x = noise((n + more) * width, (unsigned)n);
     std::vector<float> expected(x.size());
-    check(cufilter_iir_process(cpu.iir, x.data(), n + more, expected.data()));
+    check_status(cufilter_iir_process(cpu.iir, x.data(), n + more, expected.data()));
     floats in(from, x.size(), offset), out(to, x.size(), offset);
     std::vector<float> first;
     for (handle* h : {&gpu, &again}) {
         in.set(x);
         out.set(std::vector<float>(x.size(), poison));
         float* const y = in_place ? in.p : out.p;
-        check(cufilter_iir_process(h->iir, in.p, n, y));
-        check(cufilter_iir_process(h->iir, in.p + n * width, more, y + n * width));
-        check(cufilter_iir_synchronize(h->iir));
+        check_status(cufilter_iir_process(h->iir, in.p, n, y));
+        check_status(cufilter_iir_process(h->iir, in.p + n * width, more, y + n * width));
+        check_status(cufilter_iir_synchronize(h->iir));
         const std::vector<float> result = in_place ? in.get() : out.get();
         if (first.empty())
             first = result;
@@ -290,13 +269,14 @@ void test_queue()
     for (size_t k = 0; k < calls; ++k) {
         if (k % 3 == 2)
             for (handle* h : {&queued, &waiting})
-                check(cufilter_iir_set_sos(h->iir, (k % 2 ? one : two).data(), 3,
-                                           k % 4 == 2 ? CUFILTER_IIR_KEEP
-                                                      : CUFILTER_IIR_RESET));
-        check(cufilter_iir_process(queued.iir, in.p + k * n, n, out.p + k * n));
-        check(cufilter_iir_process(waiting.iir, x.data() + k * n, n, &expected[k * n]));
+                check_status(cufilter_iir_set_sos(h->iir, (k % 2 ? one : two).data(), 3,
+                                                  k % 4 == 2 ? CUFILTER_IIR_KEEP
+                                                             : CUFILTER_IIR_RESET));
+        check_status(cufilter_iir_process(queued.iir, in.p + k * n, n, out.p + k * n));
+        check_status(
+            cufilter_iir_process(waiting.iir, x.data() + k * n, n, &expected[k * n]));
     }
-    check(cufilter_iir_synchronize(queued.iir));
+    check_status(cufilter_iir_synchronize(queued.iir));
     expect(worst(out.get(), expected) < 1e-6, "queued calls");
 }
 

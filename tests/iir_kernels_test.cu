@@ -75,17 +75,14 @@ struct on_device {
     explicit on_device(size_t count, int fill = 0) : n(count)
     {
         p = (T*)take(std::max<size_t>(n, 1) * sizeof(T));
-        check_cuda(cudaMemset(p, fill, n * sizeof(T)), "cudaMemset");
-        check_cuda(cudaDeviceSynchronize(), "cudaMemset");
+        fill_device(p, fill, n * sizeof(T));
     }
     ~on_device() { give(p, std::max<size_t>(n, 1) * sizeof(T)); }
     on_device(const on_device&) = delete;
     on_device& operator=(const on_device&) = delete;
     void put(const std::vector<T>& v, size_t at = 0)
     {
-        check_cuda(
-            cudaMemcpy(p + at, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice),
-            "cudaMemcpy");
+        copy_to_device(p + at, v.data(), v.size() * sizeof(T));
     }
     std::vector<T> get() const
     {
@@ -590,13 +587,13 @@ void stress(algorithm_kind kind, int launches)
     check_cuda(cudaGetDeviceProperties(&device, 0), "device");
     instance a(kind, sections, 1, n, zero);
     for (int i = 0; i < launches; ++i) {
+        a.state0.put(zero); /* waits for the GPU */
+        a.swapped = false;
         *stop = 0;
         /* From half of the GPU to all of it but a few blocks' room. */
         const int blocks = device.multiProcessorCount * (1 + i % 2) - (i % 7);
         occupy<<<blocks, 1024, 0, busy>>>(stop, 3000000);
         check_cuda(cudaGetLastError(), "occupy");
-        a.state0.put(zero);
-        a.swapped = false;
         float* const y = i == 0 ? first.p : out.p;
         check_cuda(cudaMemsetAsync(y, poison, n * sizeof(float), a.stream), "memset");
         a.process(in.p, y, n);

@@ -33,7 +33,7 @@ struct device_items {
     explicit device_items(const std::vector<cf>& v) : n(v.size())
     {
         check_cuda(cudaMalloc((void**)&p, n * sizeof(cf)), "cudaMalloc");
-        check_cuda(cudaMemcpy(p, v.data(), n * sizeof(cf), cudaMemcpyDefault), "copy");
+        copy_to_device(p, v.data(), n * sizeof(cf));
     }
     ~device_items() { cudaFree(p); }
     device_items(const device_items&) = delete;

@@ -88,6 +88,7 @@ memory make_memory(enum memory::kind kind)
     } else if (kind == memory::DEVICE) {
         CHECK_CUDA(cudaMalloc((void**)&m.p, MAX_BYTES));
         CHECK_CUDA(cudaMemset(m.p, 0, MAX_BYTES));
+        CHECK_CUDA(cudaDeviceSynchronize()); // before other streams use it
         return m;
     } else {
         m.p = (char*)aligned_alloc(4096, MAX_BYTES);
