@@ -4,7 +4,12 @@
  * A device number is CUFILTER_DEVICE_CPU (-1), CUFILTER_DEVICE_AUTO (-2) or a CUDA device
  * index from 0. AUTO takes the environment variable CUFILTER_DEVICE where it is set
  * ("cpu", "auto" or an index), else the first usable GPU, else the CPU with one logged
- * warning. An index that cannot be used is an error, never a fallback. */
+ * warning. An index that cannot be used is an error, never a fallback.
+ *
+ * Calls on device memory are queued on the handle's own stream, which does not wait for
+ * CUDA's default streams. Whatever else writes or reads that memory must be queued there,
+ * too (get_stream()), or be over: cudaMemcpy() from pageable memory and cudaMemset() may
+ * return before they are, and cudaDeviceSynchronize() waits for them. */
 #ifndef CUFILTER_DEVICE_H
 #define CUFILTER_DEVICE_H
 
