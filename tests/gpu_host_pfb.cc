@@ -227,6 +227,11 @@ void pfb_fused_free(struct pfb_fused* plan)
     release(plan);
 }
 
+bool pfb_fused_walks(const struct pfb_fused* plan)
+{
+    return plan->spec.n_channels % 2 == 0;
+}
+
 int pfb_fused_describe(const struct pfb_fused*, char* text, size_t size)
 {
     return std::snprintf(text, size, "model's fused form");

@@ -178,12 +178,12 @@ public:
         require(std::system(("rm -rf '" + folder + "'").c_str()) == 0, "clean up");
     }
 
-    // The values before there were profiles.
+    // A change of them is meant.
     void built_in_values()
     {
         constexpr double none = CUFILTER_PROFILE_UNUSED;
         const std::map<std::string, std::pair<double, double>> expected = {
-            {"fir.direct_favour", {1.0, 1.15}},
+            {"fir.direct_favour", {1.0, 0.7}},
             {"fir.direct_taps", {none, 32}},
             {"fir.tiled_favour", {1.0, none}},
             {"fir.exact_favour", {1.0, none}},
@@ -198,24 +198,25 @@ public:
             {"fir.bounce_items", {none, 1 << 15}},
             {"fir.past_cache_bytes", {none, 1 << 20}},
             {"pfb.group_items", {4096, none}},
-            {"pfb.relay_items", {none, 1 << 14}},
-            {"pfb.piece_items", {none, 1 << 18}},
+            {"pfb.relay_items", {none, 1 << 11}},
+            {"pfb.relay_items_walking", {none, 1 << 14}},
+            {"pfb.piece_items", {none, 1 << 20}},
             {"pfb.bounce_items", {none, 1 << 16}},
-            {"pfb.synth_items", {none, 1 << 17}},
+            {"pfb.synth_items", {none, 1 << 20}},
             {"iir.thread_work", {131072, none}},
             {"iir.spins", {4000, none}},
             {"iir.piece_values", {16384, none}},
             {"iir.block_items", {4032, none}},
-            {"iir.zero_copy_bytes", {none, 3 << 19}},
+            {"iir.zero_copy_bytes", {none, 1 << 20}},
             {"iir.chunk_least_bytes", {none, 512 << 10}},
             {"iir.chunk_most_bytes", {none, 4 << 20}},
-            {"iir.bounce_bytes", {none, 128 << 10}},
+            {"iir.bounce_bytes", {none, 256 << 10}},
             {"iir.lookback_favour", {none, 1.0}},
             {"iir.lookback_warm_up", {none, 1024}},
-            {"iir.lookback_sections", {none, 2}},
+            {"iir.lookback_sections", {none, 16}},
             {"dwt.row_items", {1024, none}},
             {"dwt.stream_items", {2048, none}},
-            {"dwt.bounce_bytes", {none, 1 << 20}},
+            {"dwt.bounce_bytes", {none, 256 << 10}},
             {"dwt.whole_items", {none, 9216}},
             {"dwt.tile_items", {none, 4096}},
         };
@@ -530,7 +531,7 @@ public:
     void round_trip()
     {
         load(head + std::string("[gpu Some GPU (1)]\ndriver = 12.4\n"
-                                "fir.zero_copy_bytes = 5000\nfir.direct_favour = 1.15\n"
+                                "fir.zero_copy_bytes = 5000\nfir.direct_favour = 0.7\n"
                                 "[cpu Other]\niir.spins = 9\n"));
         require(warnings.empty(), "good text");
         cufilter_profile_set(-1, "iir.spins", 4000);

@@ -19,10 +19,10 @@
 #define MIB (1024.0 * 1024.0)
 
 const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
-    /* On a GPU the direct form may take a little longer than the transform: it is exact
-     * where the taps are, and NaN in the input spreads no further than the taps. */
+    /* On a GPU the direct form of short calls takes longer than predicted, so that what
+     * is close goes to the transform. */
     [CUFILTER_FIR_DIRECT_FAVOUR] =
-        {"fir.direct_favour", BOTH(1, 1.15), REAL(0.01, 100),
+        {"fir.direct_favour", BOTH(1, 0.7), REAL(0.01, 100),
          .meaning = "direct form where its predicted time is at most this many times the "
                     "transform's",
          .reader = "fir_cpu.c, fir_rule.c"},
@@ -96,18 +96,23 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
          .meaning = "items of frames that are worked on together, in the near caches",
          .reader = "pfb_cpu_parts.c"},
     [CUFILTER_PFB_RELAY_ITEMS] =
-        {"pfb.relay_items", GPU(16384), INTEGER(0, 4194304),
+        {"pfb.relay_items", GPU(2048), INTEGER(0, 4194304),
          .meaning = "calls of more items are brought to the GPU before the kernel reads "
                     "them",
          .reader = "pfb_gpu.c"},
-    [CUFILTER_PFB_PIECE_ITEMS] = {"pfb.piece_items", GPU(262144), INTEGER(4096, 4194304),
+    [CUFILTER_PFB_RELAY_ITEMS_WALKING] =
+        {"pfb.relay_items_walking", GPU(16384), INTEGER(0, 4194304),
+         .meaning = "the same where blocks of threads walk along the input, which they "
+                    "read once",
+         .reader = "pfb_gpu.c"},
+    [CUFILTER_PFB_PIECE_ITEMS] = {"pfb.piece_items", GPU(1048576), INTEGER(4096, 4194304),
                                   .meaning = "items of a piece of a long call",
                                   .reader = "pfb_gpu.c"},
     [CUFILTER_PFB_BOUNCE_ITEMS] =
         {"pfb.bounce_items", GPU(65536), INTEGER(4096, 1048576),
          .meaning = "items of a piece of pageable memory through pinned buffers",
          .reader = "pfb_gpu.c"},
-    [CUFILTER_PFB_SYNTH_ITEMS] = {"pfb.synth_items", GPU(131072), INTEGER(4096, 4194304),
+    [CUFILTER_PFB_SYNTH_ITEMS] = {"pfb.synth_items", GPU(1048576), INTEGER(4096, 4194304),
                                   .meaning = "the synthesizer's items of a piece",
                                   .reader = "pfb_synth_gpu.c"},
 
@@ -130,7 +135,7 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
                                       "the longest of the blocks that run side by side",
                                   .reader = "iir_cpu.c"},
     [CUFILTER_IIR_ZERO_COPY_BYTES] =
-        {"iir.zero_copy_bytes", GPU(1.5 * MIB), INTEGER(0, 1073741824),
+        {"iir.zero_copy_bytes", GPU(MIB), INTEGER(0, 1073741824),
          .meaning = "calls on pinned memory of so many bytes and more go in chunks",
          .reader = "iir_gpu.c"},
     [CUFILTER_IIR_CHUNK_LEAST_BYTES] =
@@ -142,7 +147,7 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
                                        .meaning = "and at most so long",
                                        .reader = "iir_gpu.c"},
     [CUFILTER_IIR_BOUNCE_BYTES] =
-        {"iir.bounce_bytes", GPU(128 * KIB), INTEGER(4096, 67108864),
+        {"iir.bounce_bytes", GPU(256 * KIB), INTEGER(4096, 67108864),
          .meaning = "bytes of a piece of pageable memory through pinned buffers",
          .reader = "iir_gpu.c"},
     [CUFILTER_IIR_LOOKBACK_FAVOUR] =
@@ -155,7 +160,7 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
          .meaning = "a warm-up of at most so many items is never worth a lookback",
          .reader = "iir_gpu.c"},
     [CUFILTER_IIR_LOOKBACK_SECTIONS] =
-        {"iir.lookback_sections", GPU(2), INTEGER(0, 32),
+        {"iir.lookback_sections", GPU(16), INTEGER(0, 32),
          .meaning = "but may be with several columns and up to so many sections",
          .reader = "iir_gpu.c"},
 
@@ -168,7 +173,7 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
          .meaning = "samples of a stream that go through all levels together",
          .reader = "dwt_stream.c"},
     [CUFILTER_DWT_BOUNCE_BYTES] =
-        {"dwt.bounce_bytes", GPU(MIB), INTEGER(0, 268435456),
+        {"dwt.bounce_bytes", GPU(256 * KIB), INTEGER(0, 268435456),
          .meaning = "signals in pageable memory up to so many bytes go through pinned "
                     "memory, longer ones through the GPU's",
          .reader = "dwt_gpu.c"},

@@ -115,26 +115,28 @@ __device__ __forceinline__ void write_items(Item* p, const Item* v)
 
 /* Fills rows 0 .. rows-1 of the tile with the phases from p0 on: column c, row p holds
  * x[first + (m0 + c) D - p0 - p]. Columns from `fresh` on are new in this block. A thread
- * asks for 8 samples before it stores the first. */
+ * asks for 8 samples before it uses the first: over the bus each takes a microsecond. */
 template <bool INSIDE, class Item, class X>
 __device__ __forceinline__ void load_tile(X* tile, const fir_stream& s, int64_t n0,
                                           int columns, int fresh, int rows, int row_size)
 {
     constexpr int batch = 8;
-    const int64_t D = s.decimation;
+    const unsigned D = (unsigned)s.decimation;
     const int count = columns * rows, step_c = threads / rows, step_r = threads % rows;
     int c = threadIdx.x / rows, r = threadIdx.x % rows;
     for (int e0 = threadIdx.x; e0 < count; e0 += batch * threads) {
         Item x[batch];
         int at[batch];
+        unsigned from[batch];
+        unsigned is_new = 0;
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
-            const int64_t n = n0 + c * D + r;
-            if (e0 + b * threads < count) {
-                x[b] = INSIDE ? load_once((const Item*)s.x + n) : fetch<Item>(s, n);
-                if (!INSIDE && s.append && c >= fresh)
-                    append<Item>(s, n, x[b]);
-            }
+            from[b] = (unsigned)c * D + r;
+            if (e0 + b * threads < count)
+                x[b] = INSIDE ? load_once((const Item*)s.x + n0 + from[b])
+                              : fetch<Item>(s, n0 + from[b]);
+            if (!INSIDE && s.append && c >= fresh)
+                is_new |= 1u << b;
             at[b] = (rows - 1 - r) * row_size + place<X>(c);
             c += step_c, r += step_r;
             if (r >= rows)
@@ -143,6 +145,8 @@ __device__ __forceinline__ void load_tile(X* tile, const fir_stream& s, int64_t 
 #pragma unroll
         for (int b = 0; b < batch; ++b)
             if (e0 + b * threads < count) {
+                if (!INSIDE && is_new >> b & 1)
+                    append<Item>(s, n0 + from[b], x[b]);
                 if constexpr (sizeof(Item) == 8)
                     tile[at[b]] = x[b];
                 else
@@ -408,7 +412,16 @@ double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
     const double work =
         line ? (complex_samples(spec->type) ? 2.6 : 1.8) + 0.036 * products
              : (complex_samples(spec->type) ? 3.4 : 2.2) + 0.045 * products;
-    return 3.6 + (memory > work ? memory : work) * (double)n_in * 1e-6;
+    const double all = (memory > work ? memory : work) * (double)n_in * 1e-6;
+    if (line)
+        return 3.6 + all;
+    /* A short call is as long as its longest block, which loads its tile in rounds. */
+    fir_direct d = {};
+    d.spec = *spec, d.n_taps = n_taps;
+    choose_tile(&d);
+    const double most = (double)(threads / d.groups * Q) * (double)spec->decimation;
+    const double block = 1.5e-3 * ((double)n_in < most ? (double)n_in : most);
+    return 3.6 + (all > block ? all : block);
 }
 
 /* taps [D][row_taps]: h[rD + p] at (p, r), complex where the taps are */

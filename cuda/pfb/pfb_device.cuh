@@ -77,6 +77,25 @@ __device__ __forceinline__ float2 pfb_fetch(const pfb_stream& s, int64_t g)
     return g < s.n_items ? *p : make_float2(0.0f, 0.0f);
 }
 
+/* x[from + i] to items[i], i < n, by the whole block. A thread asks for 8 of them before
+ * it stores the first: over the bus each takes a microsecond. */
+__device__ __forceinline__ void pfb_fetch_run(const pfb_stream& s, int64_t from,
+                                              uint32_t n, float2* items)
+{
+    constexpr int batch = 8;
+    for (uint32_t i0 = threadIdx.x; i0 < n; i0 += batch * blockDim.x) {
+        float2 x[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b)
+            if (i0 + b * blockDim.x < n)
+                x[b] = pfb_fetch(s, from + i0 + b * blockDim.x);
+#pragma unroll
+        for (int b = 0; b < batch; ++b)
+            if (i0 + b * blockDim.x < n)
+                items[i0 + b * blockDim.x] = x[b];
+    }
+}
+
 __device__ __forceinline__ void pfb_keep(const pfb_stream& s, int64_t g, float2 value)
 {
     s.ring[(s.ring_pos + (uint32_t)g) & s.ring_mask] = value;

@@ -371,6 +371,11 @@ void pfb_fused_free(struct pfb_fused* plan)
     delete plan;
 }
 
+bool pfb_fused_walks(const struct pfb_fused* plan)
+{
+    return plan->way != pfb_fused::TILES;
+}
+
 int pfb_fused_describe(const struct pfb_fused* plan, char* text, size_t size)
 {
     if (plan->way == pfb_fused::CLUSTERS)

@@ -102,8 +102,7 @@ __device__ __forceinline__ void load_tile(const pfb_stream& s, const tile_shape&
     }
     if (!inside) {
         pfb_await(s, range.from, range.from + t.items);
-        for (uint32_t i = threadIdx.x; i < t.items; i += blockDim.x)
-            m.u[i] = pfb_fetch(s, range.from + i);
+        pfb_fetch_run(s, range.from, t.items, m.u);
     }
     __syncthreads();
     bulk_wait(m.barrier, 0);

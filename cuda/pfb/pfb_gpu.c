@@ -23,7 +23,8 @@
 
 enum {
     SLOTS = CUFILTER_GPU_SLOTS,
-    RING_SPARE = 1 << 18,    /* items of the ring beyond the history, for pieces */
+    RING_SPARE = 1 << 18, /* items of the ring beyond the history, for pieces */
+    MOST_SPARE = 1 << 20,
     MOST_PIECE_OUT = 1 << 22 /* output items of a piece */
 };
 
@@ -42,7 +43,8 @@ struct gpu_map {
 struct gpu {
     struct cufilter_gpu gpu;
     struct pfb_spec spec;
-    size_t direct_items;  /* calls up to here are read over the bus by the kernel */
+    size_t direct_items;  /* calls up to here are read over the bus by the kernel ... */
+    size_t walked_items;  /* ... or here where it reads no item twice */
     size_t most_piece;    /* items */
     size_t bounced_piece; /* through bounce buffers */
     size_t forced_piece;
@@ -179,7 +181,8 @@ static enum cufilter_status gpu_make_map(void** map, const struct pfb_spec* spec
 
 static size_t ring_items(const struct gpu* g, size_t history)
 {
-    return history + 8 * g->spec.n_channels + cufilter_most(RING_SPARE, g->most_piece);
+    return history + 8 * g->spec.n_channels +
+           cufilter_least(cufilter_most(RING_SPARE, g->most_piece), MOST_SPARE);
 }
 
 static void gpu_destroy(void* self)
@@ -221,6 +224,7 @@ static enum cufilter_status gpu_create(void** self, const struct pfb_spec* spec,
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     g->spec = *spec;
     g->direct_items = cufilter_tuned_size(CUFILTER_PFB_RELAY_ITEMS, spec->device);
+    g->walked_items = cufilter_tuned_size(CUFILTER_PFB_RELAY_ITEMS_WALKING, spec->device);
     g->most_piece = cufilter_tuned_size(CUFILTER_PFB_PIECE_ITEMS, spec->device);
     g->bounced_piece = cufilter_tuned_size(CUFILTER_PFB_BOUNCE_ITEMS, spec->device);
     enum cufilter_status status = read_environment(g);
@@ -462,7 +466,9 @@ static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
 {
     const size_t items = piece_items(g, c);
     const size_t pieces = (c->whole.n + items - 1) / items;
-    const bool relayed = items > g->direct_items && c->x_memory != CUFILTER_MEMORY_DEVICE;
+    const bool walked = p->fused && pfb_fused_walks(p->fused);
+    const bool relayed = items > (walked ? g->walked_items : g->direct_items) &&
+                         c->x_memory != CUFILTER_MEMORY_DEVICE;
     const struct pfb_view compact =
         pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, items), NULL);
     struct in_flight under_way[SLOTS];

@@ -235,6 +235,8 @@ enum cufilter_status pfb_fused_make(struct pfb_fused** plan, const struct pfb_sp
 enum cufilter_status pfb_fused_launch(const struct pfb_fused* plan,
                                       const struct pfb_launch* launch);
 void pfb_fused_free(struct pfb_fused* plan);
+/* Whether its blocks walk along the input: tiles read what they share several times. */
+bool pfb_fused_walks(const struct pfb_fused* plan);
 int pfb_fused_describe(const struct pfb_fused* plan, char* text, size_t size);
 
 /* Any K: a branch FIR kernel, batched cuFFT, and a kernel that maps and stores. Needs
