@@ -71,7 +71,7 @@ channelizer_impl::channelizer_impl(const pfb_settings& settings,
 bool channelizer_impl::start()
 {
     /* A row taken in part is there still if the flowgraph was only changed elsewhere. */
-    const buffer_sptr first = detail()->input(0)->buffer();
+    const buffer_sptr first = detail() ? detail()->input(0)->buffer() : nullptr;
     if (d_first_input.lock() != first)
         d_taken = 0;
     d_first_input = first;

@@ -29,6 +29,21 @@ class Restart(TestCase):
                     expected = convolve(np.tile(x, turn + 1), taps, 2)[-len(x) // 2:]
                     self.assert_close(np.array(sink.data(), np.complex64), expected)
 
+    def test_outside_of_a_flowgraph(self):
+        """start() and stop() by hand, as stock's blocks allow it."""
+        taps = [1] * 16
+        for block in (cufilter.fft_filter_ccc(1, taps),
+                      cufilter.freq_xlating_fir_filter_ccf(1, taps, 0, 1),
+                      cufilter.pfb_channelizer_ccf(4, taps, 1.0),
+                      cufilter.pfb_channelizer_vcc(4, taps),
+                      cufilter.pfb_synthesizer_ccf(4, taps),
+                      cufilter.iir_filter_ffd([1], [1, -0.5]),
+                      cufilter.dwt_stream_ff("db4", 2),
+                      cufilter.wavelet_threshold_ff(0.5)):
+            for _ in range(2):
+                self.assertTrue(block.start())
+                self.assertTrue(block.stop())
+
     def test_stopped_in_the_middle(self):
         block = cufilter.fft_filter_ccc(1, [1] * 500)
         tb = gr.top_block()
