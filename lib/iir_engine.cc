@@ -93,7 +93,7 @@ void iir_engine::set_sos(const sos_matrix& sos, bool keep_state)
     check(cufilter_iir_set_sos(d_iir.get(), values.data(), sos.size(),
                                keep ? CUFILTER_IIR_KEEP : CUFILTER_IIR_RESET));
     d_sos = values;
-    if (!keep)
+    if (!keep && d_settings.steady_start)
         d_restart = true;
 }
 
@@ -115,7 +115,6 @@ void iir_engine::set_threads(int n)
  * zero. */
 void iir_engine::settle(const float* item)
 {
-    std::lock_guard<std::mutex> guard(d_mutex); /* no other sections in between */
     const std::vector<double> zi = steady_state(d_sos, d_settings.block);
     const size_t width = d_settings.vlen * (d_settings.complex_data ? 2 : 1);
     std::vector<double> state;
@@ -129,6 +128,9 @@ void iir_engine::settle(const float* item)
 void iir_engine::process(const void* in, void* out, size_t n)
 {
     std::lock_guard<std::mutex> running(d_running);
+    std::unique_lock<std::mutex> same_sections(d_mutex, std::defer_lock);
+    if (d_settings.steady_start)
+        same_sections.lock(); /* as the state that they start in */
     if (n != 0 && d_restart.exchange(false)) {
         if (d_settings.steady_start)
             settle(static_cast<const float*>(in));

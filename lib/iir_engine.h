@@ -42,7 +42,8 @@ public:
     iir_engine(const iir_settings& settings, const iir_transfer& transfer);
 
     /* The state of each section is kept where keep_state is set and the number of
-     * sections stays; otherwise the filter starts anew. */
+     * sections stays; otherwise the filter starts anew. With steady_start it waits for a
+     * process() that is under way. */
     void set_sos(const sos_matrix& sos, bool keep_state);
 
     /* The filter starts anew. Complex coefficients only where it was made with them. */

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """sos_filter_{ff,cc} against scipy.signal.sosfilt in float64."""
 
+import time
+
 import numpy as np
 import pmt
-from gnuradio import cufilter
+from gnuradio import blocks, cufilter, gr
 from cufilter_qa import TestCase, main, random_items, rms, run, run_changed
 from iir_qa import (DEVICE, IIR_ACCURACY, LATE, PIECE, candidates, make_tags, post,
                     signal, wide)
@@ -13,6 +15,19 @@ KINDS = ("ff", "cc")
 
 def ours(kind):
     return getattr(cufilter, "sos_filter_" + kind)
+
+
+class Least(gr.sync_block):
+    """Counts items and keeps the least one."""
+
+    def __init__(self):
+        gr.sync_block.__init__(self, "least", [np.float32], None)
+        self.count, self.value = 0, np.inf
+
+    def work(self, input_items, output_items):
+        self.count += len(input_items[0])
+        self.value = min(self.value, np.min(input_items[0]))
+        return len(input_items[0])
 
 
 class SosFilter(TestCase):
@@ -196,6 +211,24 @@ class SosFilter(TestCase):
         nan = np.concatenate(([np.nan], ones)).astype(np.float32)
         y = run(cufilter.sos_filter_ff(sos, steady_start=True), nan, "ff")
         self.assertEqual(len(y), len(nan))
+
+    def test_steady_start_of_sections_from_another_thread(self):
+        """Lowpass filters of ones: no call shows that they are new ones."""
+        slow, slower = ([[1 - p, 0, 0, 1, -p, 0]] * 32 for p in (0.99, 0.995))
+        block = cufilter.sos_filter_ff(slow, steady_start=True)
+        block.set_max_noutput_items(16)
+        least = Least()
+        tb = gr.top_block()
+        tb.connect(blocks.vector_source_f([1], True), block, least)
+        tb.start()
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            block.set_sos(slower, False)
+            block.set_sos(slow, False)
+        tb.stop()
+        tb.wait()
+        self.assertGreater(least.count, 0)
+        self.assertGreaterEqual(least.value, 1 - 1e-6)
 
     def test_new_sections(self):
         """With the state kept it is scipy's going on with zf; without, from zero."""
