@@ -8,6 +8,7 @@
 #include "../cuda/iir/iir_gpu.h"
 
 #include <cmath>
+#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,21 +30,41 @@ namespace {
 using doubles = std::vector<double>;
 using floats = std::vector<float>;
 
-// The state is [sections][2][width].
-void filter(const struct iir_sections& s, size_t width, const float* x, size_t n,
-            float* y, double* state)
+using number = std::complex<double>;
+
+// Of `parts` doubles.
+number take(const double* at, size_t parts)
+{
+    return {at[0], parts == 2 ? at[1] : 0};
+}
+void leave(double* at, size_t parts, number v)
+{
+    at[0] = v.real();
+    if (parts == 2)
+        at[1] = v.imag();
+}
+
+// The state is [sections][2][width]; complex sections have 2 parts, real ones 1.
+void filter(const struct iir_sections& s, size_t parts, size_t width, const float* x,
+            size_t n, float* y, double* state)
 {
     for (size_t i = 0; i < n; ++i)
-        for (size_t c = 0; c < width; ++c) {
-            double v = x[i * width + c];
+        for (size_t c = 0; c < width; c += parts) {
+            const size_t at = i * width + c;
+            number v(x[at], parts == 2 ? x[at + 1] : 0);
             for (size_t k = 0; k < s.n; ++k) {
+                const struct iir_section &re = s.s[k], &im = s.im[k];
                 double *z1 = state + 2 * k * width + c, *z2 = z1 + width;
-                const double w = s.s[k].b0 * v + *z1;
-                *z1 = s.s[k].b1 * v - s.s[k].a1 * w + *z2;
-                *z2 = s.s[k].b2 * v - s.s[k].a2 * w;
+                const number w = number(re.b0, im.b0) * v + take(z1, parts);
+                leave(z1, parts,
+                      number(re.b1, im.b1) * v - number(re.a1, im.a1) * w +
+                          take(z2, parts));
+                leave(z2, parts, number(re.b2, im.b2) * v - number(re.a2, im.a2) * w);
                 v = w;
             }
-            y[i * width + c] = (float)v;
+            y[at] = (float)v.real();
+            if (parts == 2)
+                y[at + 1] = (float)v.imag();
         }
 }
 
@@ -53,11 +74,13 @@ bool by_turns = false; // the rule's choice changes with a launch's length
 
 struct algorithm {
     void* table;        // sections, in device memory
+    size_t parts;       // of their numbers
     unsigned char sign; // what a launch leaves in its workspace
 };
 
 template <class A>
-enum cufilter_status make(A** out, const struct iir_sections* sections)
+enum cufilter_status make(A** out, const struct iir_spec* spec,
+                          const struct iir_sections* sections)
 {
     static unsigned char signs = 0;
     void* table;
@@ -65,7 +88,7 @@ enum cufilter_status make(A** out, const struct iir_sections* sections)
     CUFILTER_TRY(cufilter_gpu_alloc("model", &table, sizeof *sections, "tables"));
     model_cuda::poke(table, sections, sizeof *sections);
     signs = (unsigned char)(signs % 200 + 1);
-    *out = new A{{table, signs}};
+    *out = new A{{table, spec->complex_sections ? 2u : 1u, signs}};
     return CUFILTER_OK;
 }
 
@@ -110,7 +133,7 @@ void run(const algorithm& a, const struct iir_launch& l, size_t workspace_bytes,
         model_cuda::fault("blocks_done is not 0 before a launch");
     use_workspace(a, l.workspace, workspace_bytes);
     doubles z(from, from + states);
-    filter(s, l.width, x, l.n, y, z.data());
+    filter(s, a.parts, l.width, x, l.n, y, z.data());
     for (double& v : z)
         if (!std::isfinite(v)) {
             ++*reach(l.recoveries);
@@ -140,10 +163,12 @@ struct iir_lookback : algorithm {
 
 extern "C" {
 
-enum cufilter_status iir_warps_make(struct iir_warps** out, const struct iir_spec*,
+enum cufilter_status iir_warps_make(struct iir_warps** out, const struct iir_spec* spec,
                                     const struct iir_sections* sections)
 {
-    return make(out, sections);
+    if (spec->complex_sections)
+        model_cuda::fault("warps do not take complex coefficients");
+    return make(out, spec, sections);
 }
 
 void iir_warps_free(struct iir_warps* a)
@@ -172,10 +197,13 @@ int iir_warps_describe(const struct iir_warps*, char* text, size_t size)
     return std::snprintf(text, size, "model's warps");
 }
 
-enum cufilter_status iir_columns_make(struct iir_columns** out, const struct iir_spec*,
+enum cufilter_status iir_columns_make(struct iir_columns** out,
+                                      const struct iir_spec* spec,
                                       const struct iir_sections* sections)
 {
-    return make(out, sections);
+    if (spec->complex_sections)
+        model_cuda::fault("columns do not take complex coefficients");
+    return make(out, spec, sections);
 }
 
 void iir_columns_free(struct iir_columns* a)
@@ -204,11 +232,14 @@ int iir_columns_describe(const struct iir_columns*, char* text, size_t size)
     return std::snprintf(text, size, "model's columns");
 }
 
-enum cufilter_status iir_lookback_make(struct iir_lookback** out, const struct iir_spec*,
+enum cufilter_status iir_lookback_make(struct iir_lookback** out,
+                                       const struct iir_spec* spec,
                                        const struct iir_sections* sections,
-                                       enum iir_lookback_form)
+                                       enum iir_lookback_form form)
 {
-    return make(out, sections);
+    if (spec->complex_sections && form != IIR_LOOKBACK_PH)
+        model_cuda::fault("complex coefficients take the form PH");
+    return make(out, spec, sections);
 }
 
 void iir_lookback_free(struct iir_lookback* a)
@@ -247,12 +278,20 @@ enum cufilter_status iir_direct_make_plan(void**, const struct iir_spec*,
 
 namespace {
 
-doubles draw_sections(size_t n)
+// Of numbers of `parts`, turned by an angle where those are 2.
+doubles draw_sections(size_t n, size_t parts)
 {
     doubles sos;
     for (size_t i = 0; i < n; ++i) {
         const double r = 0.5 + 0.4 * (double)draw(100) / 100, t = (double)draw(300) / 100;
-        sos.insert(sos.end(), {0.3, 0.1, 0.2, 1, -2 * r * std::cos(t), r * r});
+        const double real[] = {0.3, 0.1, 0.2, 1, -2 * r * std::cos(t), r * r};
+        for (size_t k = 0; k < 6; ++k) {
+            const number v = std::polar(1.0, (double)(k % 3) * t) * real[k];
+            if (parts == 2)
+                sos.insert(sos.end(), {v.real(), v.imag()});
+            else
+                sos.push_back(real[k]);
+        }
     }
     return sos;
 }
@@ -261,16 +300,19 @@ doubles draw_sections(size_t n)
 class iir_subject : public gpu_host::subject
 {
 public:
-    iir_subject(int device, size_t channels, bool complex, size_t n_sections,
-                enum cufilter_iir_algorithm algorithm)
-        : subject(device), d_width(channels * (complex ? 2 : 1))
+    iir_subject(int device, size_t channels, bool complex, bool complex_sections,
+                size_t n_sections, enum cufilter_iir_algorithm algorithm)
+        : subject(device),
+          d_width(channels * (complex ? 2 : 1)),
+          d_parts(complex_sections ? 2 : 1)
     {
         cufilter_iir_defaults(&d_config);
         d_config.device = device;
         d_config.n_channels = channels;
         d_config.complex_data = complex;
+        d_config.complex_coefficients = complex_sections;
         d_config.algorithm = algorithm;
-        d_sos = draw_sections(n_sections);
+        d_sos = draw_sections(n_sections, d_parts);
         d_config.sos = d_sos.data();
         d_config.n_sections = n_sections;
         take(d_sos, true);
@@ -305,7 +347,7 @@ private:
 
     struct cufilter_iir_config d_config;
     cufilter_iir* d_iir = nullptr;
-    size_t d_width;
+    size_t d_width, d_parts;
     doubles d_sos;
     struct iir_sections d_expected;
     doubles d_state;
@@ -313,9 +355,9 @@ private:
 
 void iir_subject::take(const doubles& sos, bool reset)
 {
-    runner::expect(
-        iir_sections_make(&d_expected, sos.data(), sos.size() / 6, false, "test"),
-        CUFILTER_OK, "sections");
+    runner::expect(iir_sections_make(&d_expected, sos.data(), sos.size() / 6 / d_parts,
+                                     d_parts == 2, "test"),
+                   CUFILTER_OK, "sections");
     if (reset)
         d_state.assign(2 * d_expected.n * d_width, 0);
 }
@@ -333,7 +375,7 @@ void iir_subject::process(size_t n, memory from, memory to, bool in_place)
         return cufilter_iir_process(d_iir, n ? in.p() : nullptr, n,
                                     n ? out.p() : nullptr);
     });
-    filter(d_expected, d_width, x.data(), n, expected.data(), d_state.data());
+    filter(d_expected, d_parts, d_width, x.data(), n, expected.data(), d_state.data());
     std::vector<part> parts = {{&out, 0, gpu_host::bytes_of(expected)}};
     if (take_costs())
         parts.clear(); // not known any more
@@ -345,7 +387,7 @@ void iir_subject::process(size_t n, memory from, memory to, bool in_place)
 
 void iir_subject::set_sections(size_t n_sections, bool reset)
 {
-    const doubles sos = draw_sections(n_sections);
+    const doubles sos = draw_sections(n_sections, d_parts);
     if (!must([&] {
             return cufilter_iir_set_sos(d_iir, sos.data(), n_sections,
                                         reset ? CUFILTER_IIR_RESET : CUFILTER_IIR_KEEP);
@@ -469,7 +511,10 @@ void any_calls(uint64_t)
     warm_up = draw(2) ? 100 : 5000;
     by_turns = draw(2);
     set_transfer(draw_transfer());
-    iir_subject p((int)draw(2), 1 + draw(3), draw(2), 1 + draw(4), algorithms[draw(3)]);
+    const bool complex = draw(2), complex_sections = complex && draw(2);
+    const size_t algorithm = draw(3);
+    iir_subject p((int)draw(2), 1 + draw(3), complex, complex_sections, 1 + draw(4),
+                  algorithms[complex_sections && algorithm == 1 ? 0 : algorithm]);
     p.create();
     for (size_t k = 4 + draw(16); k > 0; --k)
         step(p);
@@ -481,7 +526,7 @@ void long_calls(uint64_t)
 {
     set_transfer("");
     warm_up = 100;
-    iir_subject p((int)draw(2), 1, false, 1, CUFILTER_IIR_AUTO);
+    iir_subject p((int)draw(2), 1, false, false, 1, CUFILTER_IIR_AUTO);
     p.create();
     const size_t chunked = ((size_t)3 << 19) / sizeof(float);
     for (size_t k = 0; k < 2; ++k) {
@@ -497,7 +542,7 @@ void some_calls(memory from, memory to, bool forgiving)
 {
     warm_up = 5000;
     by_turns = true;
-    iir_subject p((int)draw(2), 1, false, 2, CUFILTER_IIR_AUTO);
+    iir_subject p((int)draw(2), 1, false, false, 2, CUFILTER_IIR_AUTO);
     p.forgiving = forgiving;
     if (!p.create())
         return;

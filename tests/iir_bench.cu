@@ -66,7 +66,28 @@ struct filter {
     std::string name;
     struct iir_sections sections;
     double bar;
+    double angle = 0; /* by which turned() takes it, for complex coefficients */
 };
+
+/* z to z e^-j angle. */
+struct iir_sections turned(const struct iir_sections& real, double angle)
+{
+    struct iir_sections c = real;
+    for (size_t k = 0; k < c.n; ++k) {
+        const struct iir_section& s = real.s[k];
+        const double cos1 = std::cos(angle), cos2 = std::cos(2 * angle);
+        const double sin1 = std::sin(angle), sin2 = std::sin(2 * angle);
+        c.s[k] = {s.b0, s.b1 * cos1, s.b2 * cos2, s.a1 * cos1, s.a2 * cos2};
+        c.im[k] = {0, s.b1 * sin1, s.b2 * sin2, s.a1 * sin1, s.a2 * sin2};
+    }
+    return c;
+}
+filter turned(filter f, double angle)
+{
+    f.name += " turned";
+    f.angle = angle;
+    return f;
+}
 
 /* Bilinear transform of pole pairs p, p* with zeros at -1, and the gain at 0 to be 1;
  * `order` odd has a pole alone, last. */
@@ -124,10 +145,12 @@ struct runner {
     void* workspace = nullptr;
     std::string name;
 
-    runner(const struct iir_sections& sections, int width, int64_t n, bool look_back)
+    runner(const filter& f, int width, int64_t n, bool look_back)
     {
         struct iir_spec spec = {};
         spec.width = (size_t)width;
+        spec.complex_sections = f.angle != 0;
+        const struct iir_sections sections = turned(f.sections, f.angle);
         char text[160];
         if (look_back) {
             check(iir_lookback_make(&lookback, &spec, &sections, IIR_LOOKBACK_AUTO));
@@ -214,24 +237,32 @@ double relative_error(const bench& b, const filter& f, const float* x, const flo
         CHECK(cudaMemcpy(in.data(), x + begin * width, in.size() * 4, cudaMemcpyDefault));
         CHECK(
             cudaMemcpy(out.data(), y + begin * width, out.size() * 4, cudaMemcpyDefault));
-        const int c = width / 2;
-        double z[2 * CUFILTER_IIR_MAX_SECTIONS] = {};
-        for (size_t k = 0; begin == 0 && k < 2 * f.sections.n; ++k)
-            z[k] = initial(k * (size_t)width + (size_t)c);
+        /* A column, of complex coefficients two; real ones keep the other part 0. */
+        using number = std::complex<double>;
+        const struct iir_sections sections = turned(f.sections, f.angle);
+        const size_t pitch = (size_t)width, parts = f.angle != 0 ? 2 : 1;
+        const size_t c = pitch / 2 / parts * parts;
+        number z[2 * CUFILTER_IIR_MAX_SECTIONS] = {};
+        const auto item = [&](const std::vector<float>& v, int64_t i) {
+            const float* const at = &v[(size_t)i * pitch + c];
+            return number(at[0], parts == 2 ? at[1] : 0);
+        };
+        for (size_t k = 0; begin == 0 && k < 2 * sections.n; ++k)
+            z[k] = {initial(k * pitch + c), parts == 2 ? initial(k * pitch + c + 1) : 0};
         for (int64_t i = 0; i < items; ++i) {
-            double v = in[(size_t)(i * width + c)];
-            for (size_t k = 0; k < f.sections.n; ++k) {
-                const struct iir_section& s = f.sections.s[k];
-                const double w = s.b0 * v + z[2 * k];
-                z[2 * k] = s.b1 * v - s.a1 * w + z[2 * k + 1];
-                z[2 * k + 1] = s.b2 * v - s.a2 * w;
+            number v = item(in, i);
+            for (size_t k = 0; k < sections.n; ++k) {
+                const struct iir_section &s = sections.s[k], &j = sections.im[k];
+                const number w = number(s.b0, j.b0) * v + z[2 * k];
+                z[2 * k] = number(s.b1, j.b1) * v - number(s.a1, j.a1) * w + z[2 * k + 1];
+                z[2 * k + 1] = number(s.b2, j.b2) * v - number(s.a2, j.a2) * w;
                 v = w;
             }
             if (begin + i < from)
                 continue;
-            const double e = std::fabs(v - out[(size_t)(i * width + c)]);
+            const double e = std::abs(v - item(out, i));
             worst = e <= worst ? worst : e;
-            peak = std::max(peak, std::fabs(v));
+            peak = std::max(peak, std::abs(v));
         }
     }
     (void)b;
@@ -240,7 +271,7 @@ double relative_error(const bench& b, const filter& f, const float* x, const flo
 
 void time_filter(bench& b, const filter& f, int64_t n, int width, bool look_back = false)
 {
-    runner r(f.sections, width, n, look_back);
+    runner r(f, width, n, look_back);
     if (n * width > b.floats ||
         !(std::strstr(f.name.c_str(), b.only) || std::strstr(r.name.c_str(), b.only)))
         return;
@@ -309,9 +340,20 @@ void time_orders(bench& b, const std::vector<int>& sizes)
                             (int64_t)1 << (size - (width - 1)), width);
 }
 
+void time_complex(bench& b, const std::vector<int>& sizes)
+{
+    for (const filter& f :
+         {butterworth(2, 0.2, 1e-6), butterworth(4, 0.2, 1e-6), butterworth(8, 0.2, 1e-6),
+          butterworth(16, 0.2, 1e-6), resonator(0.9999, 0.01, 2e-5)})
+        for (int width : {2, 128})
+            for (int size : sizes)
+                time_filter(b, turned(f, 1), ((int64_t)1 << size) / width, width, true);
+}
+
 void time_all(bench& b)
 {
     time_orders(b, {12, 14, 16, 18, 20, 22, 25, 27});
+    time_complex(b, {12, 16, 20, 25, 27});
     const int64_t n = (int64_t)1 << 25;
     for (int order : {2, 4, 6, 8, 12, 16})
         time_filter(b, butterworth(order, 0.05, 1e-6), n, 1);
@@ -360,7 +402,7 @@ int main(int argc, char** argv)
         return std::printf("no GPU: skipped\n"), 77;
     setup(b, log2_samples);
     if (quick)
-        time_orders(b, {20, 25, 27});
+        time_orders(b, {20, 25, 27}), time_complex(b, {20, 25, 27});
     else
         time_all(b);
     unsigned long long recoveries;

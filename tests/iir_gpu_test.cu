@@ -54,15 +54,37 @@ doubles sections(size_t n, double radius, unsigned seed)
     return sos;
 }
 
+/* The same turned, each by an angle of its own, z to z e^-j angle; (re, im). */
+doubles turned(const doubles& sos)
+{
+    doubles c;
+    for (size_t i = 0; i < sos.size(); ++i) {
+        const double angle = (double)(i % 3) * (1 + (double)(i / 6));
+        c.insert(c.end(), {sos[i] * std::cos(angle), sos[i] * std::sin(angle)});
+    }
+    return c;
+}
+
+/* Data and sections. */
+enum numbers { REAL, COMPLEX, COMPLEX_SECTIONS };
+const char* const number_names[] = {"real", "complex", "complex (sections too)"};
+
+size_t sections_of(const doubles& sos, numbers what)
+{
+    return sos.size() / (what == COMPLEX_SECTIONS ? 12 : 6);
+}
+
 struct handle {
     cufilter_iir* iir = nullptr;
-    handle(const doubles& sos, size_t channels, bool complex, int device,
+    handle(const doubles& sos, size_t channels, numbers what, int device,
            enum cufilter_iir_algorithm algorithm = CUFILTER_IIR_AUTO)
     {
         struct cufilter_iir_config c;
         cufilter_iir_defaults(&c);
-        c.device = device, c.n_channels = channels, c.complex_data = complex;
-        c.sos = sos.data(), c.n_sections = sos.size() / 6, c.algorithm = algorithm;
+        c.device = device, c.n_channels = channels, c.complex_data = what != REAL;
+        c.complex_coefficients = what == COMPLEX_SECTIONS;
+        c.sos = sos.data(), c.n_sections = sections_of(sos, what);
+        c.algorithm = algorithm;
         check_status(cufilter_iir_create(&iir, &c));
     }
     ~handle() { cufilter_iir_destroy(iir); }
@@ -162,18 +184,18 @@ double worst_state(const doubles& z, const doubles& expected)
 }
 
 /* Two calls of n and of 777 items from one kind of memory to another, beside the CPU. */
-void compare(const doubles& sos, size_t channels, bool complex, size_t n, kind from,
+void compare(const doubles& sos, size_t channels, numbers what, size_t n, kind from,
              kind to, bool in_place, enum cufilter_iir_algorithm algorithm,
              size_t offset = 0)
 {
-    const size_t width = channels * (complex ? 2 : 1), more = 777;
-    char name[200];
-    handle gpu(sos, channels, complex, 0, algorithm);
-    handle again(sos, channels, complex, 0, algorithm);
-    handle cpu(sos, channels, complex, CUFILTER_DEVICE_CPU);
+    const size_t width = channels * (what == REAL ? 1 : 2), more = 777;
+    char name[300];
+    handle gpu(sos, channels, what, 0, algorithm);
+    handle again(sos, channels, what, 0, algorithm);
+    handle cpu(sos, channels, what, CUFILTER_DEVICE_CPU);
     std::snprintf(name, sizeof name,
                   "%zu sections, %zu %s channels, %zu items, %s to %s%s, offset %zu, %s",
-                  sos.size() / 6, channels, complex ? "complex" : "real", n,
+                  sections_of(sos, what), channels, number_names[what], n,
                   kind_names[from], kind_names[to], in_place ? " in place" : "", offset,
                   gpu.describe().c_str());
     const std::vector<float> x = noise((n + more) * width, (unsigned)n);
@@ -208,16 +230,25 @@ void test_lengths()
         for (size_t n : lengths) {
             if (quick && n_sections > 9 && n_sections < 31 && n != 8193)
                 continue;
-            compare(sos, 1, false, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
-            compare(sos, 1, true, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
-            if (n < 100000)
-                compare(sos, 3, false, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+            compare(sos, 1, REAL, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+            compare(sos, 1, COMPLEX, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+            compare(turned(sos), 1, COMPLEX_SECTIONS, n, DEVICE, DEVICE, false,
+                    CUFILTER_IIR_AUTO);
+            if (n >= 100000)
+                continue;
+            compare(sos, 3, REAL, n, DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+            compare(turned(sos), 3, COMPLEX_SECTIONS, n, DEVICE, DEVICE, false,
+                    CUFILTER_IIR_PH);
         }
     }
     for (size_t channels : {5, 64, 2048})
         for (size_t n : {1, 31, 1000, 5003})
-            compare(sections(4, 0.9, 7), channels, false, channels > 64 ? n / 5 + 1 : n,
-                    DEVICE, DEVICE, false, CUFILTER_IIR_WARPS);
+            for (numbers what : {REAL, COMPLEX_SECTIONS}) {
+                const doubles sos = sections(4, 0.9, 7);
+                compare(what == REAL ? sos : turned(sos), channels, what,
+                        channels > 64 ? n / 5 + 1 : n, DEVICE, DEVICE, false,
+                        what == REAL ? CUFILTER_IIR_WARPS : CUFILTER_IIR_AUTO);
+            }
 }
 
 /* Poles that ring long; all algorithms. */
@@ -229,9 +260,13 @@ void test_slow_poles()
             for (size_t n : {1, 1000, 30011}) {
                 const doubles sos = {
                     1, 0, -1, 1, -2 * radius * std::cos(0.3), radius * radius};
-                compare(sos, 1, false, n, DEVICE, DEVICE, false, algorithm);
-                compare(sos, 1, true, n, DEVICE, DEVICE, false, algorithm);
-                compare(sos, 3, false, n, DEVICE, DEVICE, false, algorithm);
+                compare(sos, 1, REAL, n, DEVICE, DEVICE, false, algorithm);
+                compare(sos, 1, COMPLEX, n, DEVICE, DEVICE, false, algorithm);
+                compare(sos, 3, REAL, n, DEVICE, DEVICE, false, algorithm);
+                if (algorithm == CUFILTER_IIR_AUTO)
+                    for (size_t channels : {1, 3})
+                        compare(turned(sos), channels, COMPLEX_SECTIONS, n, DEVICE,
+                                DEVICE, false, algorithm);
             }
 }
 
@@ -245,24 +280,31 @@ void test_memory()
                     if (quick && n > 1000000 && from != to)
                         continue;
                     for (size_t offset : {0, 1, 3})
-                        compare(sos, 1, false, n, from, to, false, CUFILTER_IIR_AUTO,
+                        compare(sos, 1, REAL, n, from, to, false, CUFILTER_IIR_AUTO,
                                 offset);
-                    compare(sos, 1, true, n, from, to, false, CUFILTER_IIR_AUTO, 2);
-                    if (from == to)
-                        for (size_t channels : {1, 3})
-                            compare(sos, channels, false, n / channels + 1, from, to,
-                                    true, CUFILTER_IIR_AUTO);
+                    compare(sos, 1, COMPLEX, n, from, to, false, CUFILTER_IIR_AUTO, 2);
+                    compare(turned(sos), 1, COMPLEX_SECTIONS, n, from, to, false,
+                            CUFILTER_IIR_AUTO, 1);
+                    if (from != to)
+                        continue;
+                    for (size_t channels : {1, 3})
+                        compare(sos, channels, REAL, n / channels + 1, from, to, true,
+                                CUFILTER_IIR_AUTO);
+                    compare(turned(sos), 3, COMPLEX_SECTIONS, n / 3 + 1, from, to, true,
+                            CUFILTER_IIR_AUTO);
                 }
 }
 
 /* A queue of calls on device memory, with sections and state changed in between, is what
  * the same calls are that wait for each other. */
-void test_queue()
+void test_queue(numbers what)
 {
-    const doubles one = sections(3, 0.9, 1), two = sections(3, 0.95, 2);
-    const size_t n = 50000, calls = 12;
-    handle queued(one, 1, false, 0), waiting(one, 1, false, CUFILTER_DEVICE_CPU);
-    const std::vector<float> x = noise(n * calls, 9);
+    doubles one = sections(3, 0.9, 1), two = sections(3, 0.95, 2);
+    if (what == COMPLEX_SECTIONS)
+        one = turned(one), two = turned(two);
+    const size_t width = what == REAL ? 1 : 2, n = 50000, calls = 12;
+    handle queued(one, 1, what, 0), waiting(one, 1, what, CUFILTER_DEVICE_CPU);
+    const std::vector<float> x = noise(n * width * calls, 9);
     floats in(DEVICE, x.size()), out(DEVICE, x.size());
     std::vector<float> expected(x.size());
     in.set(x);
@@ -272,12 +314,33 @@ void test_queue()
                 check_status(cufilter_iir_set_sos(h->iir, (k % 2 ? one : two).data(), 3,
                                                   k % 4 == 2 ? CUFILTER_IIR_KEEP
                                                              : CUFILTER_IIR_RESET));
-        check_status(cufilter_iir_process(queued.iir, in.p + k * n, n, out.p + k * n));
-        check_status(
-            cufilter_iir_process(waiting.iir, x.data() + k * n, n, &expected[k * n]));
+        const size_t at = k * n * width;
+        check_status(cufilter_iir_process(queued.iir, in.p + at, n, out.p + at));
+        check_status(cufilter_iir_process(waiting.iir, x.data() + at, n, &expected[at]));
     }
     check_status(cufilter_iir_synchronize(queued.iir));
-    expect(worst(out.get(), expected) < 1e-6, "queued calls");
+    expect(worst(out.get(), expected) < 1e-6,
+           std::string("queued calls, ") + number_names[what]);
+}
+
+/* A state goes from one device to the other and back between calls. */
+void test_exchange()
+{
+    const doubles sos = turned(sections(5, 0.97, 3));
+    const size_t channels = 3, n = 5003, calls = 6, step = 2 * channels * n;
+    handle whole(sos, channels, COMPLEX_SECTIONS, CUFILTER_DEVICE_CPU);
+    handle gpu(sos, channels, COMPLEX_SECTIONS, 0);
+    handle cpu(sos, channels, COMPLEX_SECTIONS, CUFILTER_DEVICE_CPU);
+    const std::vector<float> x = noise(step * calls, 5);
+    std::vector<float> expected(x.size()), y(x.size());
+    check_status(cufilter_iir_process(whole.iir, x.data(), n * calls, expected.data()));
+    for (size_t k = 0; k < calls; ++k) {
+        handle &now = k % 2 ? cpu : gpu, &next = k % 2 ? gpu : cpu;
+        check_status(cufilter_iir_process(now.iir, x.data() + k * step, n, &y[k * step]));
+        const doubles z = now.state();
+        check_status(cufilter_iir_set_state(next.iir, z.data(), z.size()));
+    }
+    expect(worst(y, expected) < 1e-6, "a state that goes to and fro");
 }
 
 } // namespace
@@ -288,7 +351,9 @@ int main(int argc, char** argv)
     quick = argc > 1 && !std::strcmp(argv[1], "--quick");
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
         return std::printf("no GPU: skipped\n"), 77;
-    test_queue();
+    test_queue(REAL);
+    test_queue(COMPLEX_SECTIONS);
+    test_exchange();
     test_slow_poles();
     test_memory();
     test_lengths();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The IIR kernels at their seam, on a GPU: random stable sections of every number, slow
  * poles, ragged lengths, columns, calls that carry the state on, in place; against the
- * recursion in double; poisoned outputs with guard zones; NaN; the same bits from run to
- * run, under a GPU full of other work too. Exits with 77 where there is no GPU.
+ * recursion in double; complex coefficients; poisoned outputs with guard zones; NaN; the
+ * same bits from run to run, under a GPU full of other work too. Exits with 77 where
+ * there is no GPU.
  *
  *     iir_kernels_test            all
  *     iir_kernels_test small      little of each, for compute-sanitizer
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -117,28 +119,35 @@ struct lookback_algorithm : algorithm {
     }
 };
 
-enum algorithm_kind { PH, CYCLIC, CASCADE, TILES, n_kinds };
-const char* const kind_names[] = {"PH", "cyclic", "cascade", "tiles"};
+enum algorithm_kind { PH, CYCLIC, CASCADE, TILES, COMPLEX, n_kinds };
+const char* const kind_names[] = {"PH", "cyclic", "cascade", "tiles",
+                                  "complex coefficients"};
 
 bool supports(algorithm_kind kind, size_t n_sections, size_t width)
 {
     return (kind != CASCADE || n_sections <= IIR_LOOKBACK_CASCADE_SECTIONS) &&
-           (kind != TILES || width <= 2);
+           (kind != TILES || width <= 2) && (kind != COMPLEX || width % 2 == 0);
+}
+size_t least_width(algorithm_kind kind)
+{
+    return kind == COMPLEX ? 2 : 1;
 }
 
 std::unique_ptr<algorithm> make(algorithm_kind kind, const struct iir_spec& spec,
                                 const struct iir_sections& sections)
 {
     const enum iir_lookback_form forms[] = {IIR_LOOKBACK_PH, IIR_LOOKBACK_CYCLIC,
-                                            IIR_LOOKBACK_CASCADE, IIR_LOOKBACK_TILES};
+                                            IIR_LOOKBACK_CASCADE, IIR_LOOKBACK_TILES,
+                                            IIR_LOOKBACK_PH};
     return std::unique_ptr<algorithm>(
         new lookback_algorithm(spec, sections, forms[kind]));
 }
 
-struct iir_spec spec_for(size_t width)
+struct iir_spec spec_for(algorithm_kind kind, size_t width)
 {
     struct iir_spec spec = {};
     spec.width = width;
+    spec.complex_data = spec.complex_sections = kind == COMPLEX;
     return spec;
 }
 
@@ -157,7 +166,7 @@ struct instance {
 
     instance(algorithm_kind kind, const struct iir_sections& sections, size_t columns,
              size_t longest, const std::vector<double>& state)
-        : a(make(kind, spec_for(columns), sections)),
+        : a(make(kind, spec_for(kind, columns), sections)),
           width(columns),
           state0(state.size()),
           state1(state.size(), poison),
@@ -262,6 +271,20 @@ struct iir_sections one(struct iir_section s)
     return c;
 }
 
+/* For complex coefficients each section turned by an angle of its own: z to z e^-j t. */
+struct iir_sections suited(algorithm_kind kind, struct iir_sections c)
+{
+    for (size_t k = 0; kind == COMPLEX && k < c.n; ++k) {
+        struct iir_section &s = c.s[k], &im = c.im[k];
+        const double t = uniform(-M_PI, M_PI);
+        im = {0, s.b1 * std::sin(t), s.b2 * std::sin(2 * t), s.a1 * std::sin(t),
+              s.a2 * std::sin(2 * t)};
+        s.b1 *= std::cos(t), s.b2 *= std::cos(2 * t);
+        s.a1 *= std::cos(t), s.a2 *= std::cos(2 * t);
+    }
+    return c;
+}
+
 /* The recursion in double, one column; z1, z2 of its sections are `width` apart. */
 void reference(const struct iir_sections& c, const std::vector<float>& x, size_t width,
                size_t column, double* state, std::vector<double>& y)
@@ -278,6 +301,26 @@ void reference(const struct iir_sections& c, const std::vector<float>& x, size_t
             v = out;
         }
         y[i] = v;
+    }
+}
+
+/* The same of complex coefficients, `column` and the next. */
+void complex_reference(const struct iir_sections& c, const std::vector<float>& x,
+                       size_t width, size_t column, double* state, std::vector<double>& y)
+{
+    using number = std::complex<double>;
+    for (size_t i = column; i < x.size(); i += width) {
+        number v(x[i], x[i + 1]);
+        for (size_t k = 0; k < c.n; ++k) {
+            const struct iir_section &s = c.s[k], &im = c.im[k];
+            number& z1 = *(number*)(state + 2 * k * width + column);
+            number& z2 = *(number*)(state + (2 * k + 1) * width + column);
+            const number out = number(s.b0, im.b0) * v + z1;
+            z1 = number(s.b1, im.b1) * v - number(s.a1, im.a1) * out + z2;
+            z2 = number(s.b2, im.b2) * v - number(s.a2, im.a2) * out;
+            v = out;
+        }
+        y[i] = v.real(), y[i + 1] = v.imag();
     }
 }
 
@@ -367,8 +410,9 @@ void check(const test_case& c, algorithm_kind kind)
         z = uniform(-1, 1);
     const outcome r = run(c, kind, x, state);
     std::vector<double> y(x.size());
-    for (size_t column = 0; column < c.width; ++column)
-        reference(c.sections, x, c.width, column, state.data(), y);
+    for (size_t column = 0; column < c.width; column += least_width(kind))
+        (kind == COMPLEX ? complex_reference : reference)(c.sections, x, c.width, column,
+                                                          state.data(), y);
     double error = 0, peak = 0, state_error = 0, state_peak = 0;
     for (size_t i = 0; i < y.size(); ++i) {
         const double e = std::fabs(r.y[i] - y[i]);
@@ -412,7 +456,7 @@ void test_orders(algorithm_kind kind)
 {
     const size_t lengths[] = {1, 2, 31, 8191, 8192, 8193, 100003};
     for (size_t n_sections = 1; n_sections <= CUFILTER_IIR_MAX_SECTIONS; ++n_sections) {
-        if (!supports(kind, n_sections, 1))
+        if (!supports(kind, n_sections, least_width(kind)))
             continue;
         if (small && n_sections > 4 && n_sections != CUFILTER_IIR_MAX_SECTIONS)
             continue;
@@ -422,15 +466,18 @@ void test_orders(algorithm_kind kind)
             if (n_sections > 8 && n_sections % 8 && n != 31 && n != 100003)
                 continue;
             test_case c = {"random sections",
-                           random_cascade(n_sections, 0.95),
-                           1,
+                           suited(kind, random_cascade(n_sections, 0.95)),
+                           least_width(kind),
                            n,
                            random_cuts(n, n_sections % 2 ? 1 : 4),
                            1e-6,
                            n_sections % 3 == 0};
             check(c, kind);
-            c.width =
-                kind == TILES ? 2 : (size_t[]){2, 3, 4, 5, 7, 8, 17, 64}[pick(0, 7)];
+            c.width = (size_t[]){2, 3, 4, 5, 7, 8, 17, 64}[pick(0, 7)];
+            if (kind == TILES)
+                c.width = 2;
+            if (kind == COMPLEX)
+                c.width *= 2;
             c.n = std::min<size_t>(n, 9000);
             c.cuts = random_cuts(c.n, pick(1, 3));
             check(c, kind);
@@ -457,10 +504,12 @@ void test_slow_poles(algorithm_kind kind)
         {"differences", one({1, -1, 0, -0.99999, 0}), 1e-6},
     };
     for (const auto& f : filters) {
-        if (!supports(kind, f.sections.n, 1))
+        const size_t width = least_width(kind);
+        if (!supports(kind, f.sections.n, width))
             continue;
-        check({f.name, f.sections, 1, n, {0, n}, f.bar, false}, kind);
-        check({f.name, f.sections, 2, n / 3, random_cuts(n / 3, 4), f.bar, true}, kind);
+        const struct iir_sections s = suited(kind, f.sections);
+        check({f.name, s, width, n, {0, n}, f.bar, false}, kind);
+        check({f.name, s, 2 * width, n / 3, random_cuts(n / 3, 4), f.bar, true}, kind);
         n = std::min<size_t>(n, 700001);
     }
 }
@@ -471,8 +520,8 @@ void test_columns(algorithm_kind kind)
         if ((small && width > 64) || !supports(kind, 2, width))
             continue;
         const size_t n = small ? 1200 : std::max<size_t>(1500, 200000 / width);
-        check({"channels", random_cascade(2, 0.97), width, n, random_cuts(n, 2), 1e-6,
-               width % 2 == 0},
+        check({"channels", suited(kind, random_cascade(2, 0.97)), width, n,
+               random_cuts(n, 2), 1e-6, width % 2 == 0},
               kind);
     }
 }
@@ -483,27 +532,28 @@ void test_nan(algorithm_kind kind)
 {
     for (float value : {std::numeric_limits<float>::quiet_NaN(),
                         std::numeric_limits<float>::infinity()}) {
-        const struct iir_sections sections = butterworth(4, 0.1);
-        const size_t width = 2, n = 150000, at = pick(0, n - 1);
+        const struct iir_sections sections = suited(kind, butterworth(4, 0.1));
+        const size_t parts = least_width(kind), width = 2 * parts, last = width - 1;
+        const size_t n = 150000, at = pick(0, n - 1);
         const test_case c = {"NaN", sections, width, n, {0, n}, 1e-6, false};
         std::vector<float> x = noise(n * width), clean = x;
         const std::vector<double> state(2 * sections.n * width, 0.0);
-        x[at * width + 1] = value;
+        x[at * width + last] = value;
         const outcome bad = run(c, kind, x, state), good = run(c, kind, clean, state);
         size_t back = at, wrong = 0;
-        while (back < n && !std::isfinite(bad.y[back * width + 1]))
+        while (back < n && !std::isfinite(bad.y[back * width + last]))
             ++back;
-        for (size_t i = 0; i < n; ++i) {
-            wrong += !(std::fabs(bad.y[i * width] - good.y[i * width]) < 1e-6);
-            if (i < at)
-                wrong +=
-                    !(std::fabs(bad.y[i * width + 1] - good.y[i * width + 1]) < 1e-6);
-            else if (i >= back)
-                wrong += !std::isfinite(bad.y[i * width + 1]);
-            if (i > back + 1000) /* the transient is over */
-                wrong +=
-                    !(std::fabs(bad.y[i * width + 1] - good.y[i * width + 1]) < 1e-5);
-        }
+        for (size_t i = 0; i < n; ++i)
+            for (size_t column = 0; column < width; ++column) {
+                const float got = bad.y[i * width + column];
+                const double off = std::fabs(got - good.y[i * width + column]);
+                if (column < parts || i < at)
+                    wrong += !(off < 1e-6);
+                else if (i >= back)
+                    wrong += !std::isfinite(got);
+                if (i > back + 1000) /* the transient is over */
+                    wrong += !(off < 1e-5);
+            }
         char text[120];
         std::snprintf(text, sizeof text, "at %zu, back at %zu, %zu wrong, %llu counted",
                       at, back, wrong, bad.recoveries);
@@ -515,18 +565,19 @@ void test_nan(algorithm_kind kind)
 /* Two streams at once, each call of one beside a call of the other. */
 void test_two_instances(algorithm_kind kind)
 {
-    const size_t n = small ? 50000 : 400000, calls = 8;
-    const struct iir_sections s[2] = {butterworth(4, 0.01), one(resonator(0.9999, 0.02))};
+    const size_t n = small ? 50000 : 400000, calls = 8, width = least_width(kind);
+    const struct iir_sections s[2] = {suited(kind, butterworth(4, 0.01)),
+                                      suited(kind, one(resonator(0.9999, 0.02)))};
     std::vector<float> y[2][2];
-    const std::vector<float> x = noise(n);
-    on_device<float> in(n);
+    const std::vector<float> x = noise(n * width);
+    on_device<float> in(n * width);
     in.put(x);
     for (int together = 0; together < 2; ++together) {
-        on_device<float> out0(n, poison), out1(n, poison);
-        instance a(kind, s[0], 1, n, std::vector<double>(2 * s[0].n, 0.0));
-        instance b(kind, s[1], 1, n, std::vector<double>(2 * s[1].n, 0.0));
+        on_device<float> out0(n * width, poison), out1(n * width, poison);
+        instance a(kind, s[0], width, n, std::vector<double>(2 * s[0].n * width, 0.0));
+        instance b(kind, s[1], width, n, std::vector<double>(2 * s[1].n * width, 0.0));
         for (size_t i = 0; i < calls; ++i) {
-            const size_t at = i * (n / calls);
+            const size_t at = i * (n / calls) * width;
             a.process(in.p + at, out0.p + at, n / calls);
             if (!together)
                 a.wait();
@@ -540,8 +591,8 @@ void test_two_instances(algorithm_kind kind)
         y[together][1] = out1.get();
     }
     for (int i = 0; i < 2; ++i)
-        if (std::memcmp(y[0][i].data(), y[1][i].data(), n * sizeof(float)))
-            report({"two instances", s[i], 1, n, {0, n}, 0, false}, kind,
+        if (std::memcmp(y[0][i].data(), y[1][i].data(), n * width * sizeof(float)))
+            report({"two instances", s[i], width, n, {0, n}, 0, false}, kind,
                    "together they give other bits than apart");
 }
 
@@ -569,12 +620,12 @@ __global__ void count_differences(const float* a, const float* b, size_t n,
  * blocks' room. One result is all there may be. */
 void stress(algorithm_kind kind, int launches)
 {
-    const size_t n = 3000001;
-    const struct iir_sections sections = butterworth(4, 0.001);
-    const std::vector<double> zero(2 * sections.n, 0.0);
-    on_device<float> in(n), out(n, poison), first(n);
+    const size_t n = 3000001, width = least_width(kind), values = n * width;
+    const struct iir_sections sections = suited(kind, butterworth(4, 0.001));
+    const std::vector<double> zero(2 * sections.n * width, 0.0);
+    on_device<float> in(values), out(values, poison), first(values);
     on_device<unsigned long long> different(1);
-    in.put(noise(n));
+    in.put(noise(values));
     int* stop;
     check_cuda(cudaHostAlloc((void**)&stop, sizeof *stop, cudaHostAllocMapped), "stop");
     cudaStream_t busy;
@@ -585,7 +636,7 @@ void stress(algorithm_kind kind, int launches)
                "carve-out");
     cudaDeviceProp device;
     check_cuda(cudaGetDeviceProperties(&device, 0), "device");
-    instance a(kind, sections, 1, n, zero);
+    instance a(kind, sections, width, n, zero);
     for (int i = 0; i < launches; ++i) {
         a.state0.put(zero); /* waits for the GPU */
         a.swapped = false;
@@ -595,15 +646,16 @@ void stress(algorithm_kind kind, int launches)
         occupy<<<blocks, 1024, 0, busy>>>(stop, 3000000);
         check_cuda(cudaGetLastError(), "occupy");
         float* const y = i == 0 ? first.p : out.p;
-        check_cuda(cudaMemsetAsync(y, poison, n * sizeof(float), a.stream), "memset");
+        check_cuda(cudaMemsetAsync(y, poison, values * sizeof(float), a.stream),
+                   "memset");
         a.process(in.p, y, n);
         if (i % 2 == 1)
             *stop = 1; /* frees the GPU while the launch is under way */
         a.wait();
         *stop = 1;
         if (i > 0)
-            count_differences<<<(unsigned)(n / 256 + 1), 256, 0, a.stream>>>(
-                first.p, out.p, n, different.p);
+            count_differences<<<(unsigned)(values / 256 + 1), 256, 0, a.stream>>>(
+                first.p, out.p, values, different.p);
         check_cuda(cudaStreamSynchronize(busy), "occupy");
         check_cuda(cudaStreamSynchronize(a.stream), "compare");
     }

@@ -229,9 +229,10 @@ complex_cascade turned(const cascade& sos, double angle)
 
 /* Of one complex column among `channels`. */
 roots reference(const complex_cascade& sos, const floats& x, size_t channels,
-                size_t channel)
+                size_t channel, roots& z)
 {
-    roots y, z(2 * sos.size());
+    roots y;
+    z.resize(2 * sos.size());
     for (size_t i = channel; 2 * i < x.size(); i += channels) {
         root v(x[2 * i], x[2 * i + 1]);
         for (size_t s = 0; s < sos.size(); ++s) {
@@ -244,6 +245,13 @@ roots reference(const complex_cascade& sos, const floats& x, size_t channels,
         y.push_back(v);
     }
     return y;
+}
+
+roots reference(const complex_cascade& sos, const floats& x, size_t channels,
+                size_t channel)
+{
+    roots z;
+    return reference(sos, x, channels, channel, z);
 }
 
 double error(const floats& y, size_t channels, size_t channel, const roots& expected)
@@ -276,7 +284,7 @@ std::string logged;
 
 /* ------------------------------------------------------------------ handles */
 
-/* Direct forms and what else a GPU may leave to the CPU: AUTO, which logs it. */
+/* Direct forms, which a GPU may leave to the CPU: AUTO, which logs it. */
 int lenient_device()
 {
     return runner::device() < 0 ? CUFILTER_DEVICE_CPU : CUFILTER_DEVICE_AUTO;
@@ -325,16 +333,20 @@ public:
         config.algorithm = algorithm;
         ok(cufilter_iir_create(&d_handle, &config));
     }
-    filter(const complex_cascade& sos, size_t channels) : d_width(2 * channels)
+    filter(const complex_cascade& sos, size_t channels, const doubles& state = {},
+           enum cufilter_iir_algorithm algorithm = CUFILTER_IIR_AUTO)
+        : d_width(2 * channels)
     {
         struct cufilter_iir_config config;
         const doubles c = flat(sos);
         cufilter_iir_defaults(&config);
-        config.device = lenient_device();
+        config.device = runner::device();
         config.complex_data = config.complex_coefficients = 1;
         config.n_channels = channels;
         config.sos = c.data();
         config.n_sections = sos.size();
+        config.initial_state = state.empty() ? nullptr : state.data();
+        config.algorithm = algorithm;
         ok(cufilter_iir_create(&d_handle, &config));
     }
     filter(const roots& b, const roots& a, enum cufilter_iir_algorithm algorithm)
@@ -481,6 +493,9 @@ class iir_filter : public CppUnit::TestFixture
     CPPUNIT_TEST(complex_sections);
     CPPUNIT_TEST(complex_transfer);
     CPPUNIT_TEST(complex_steady_state);
+    CPPUNIT_TEST(complex_live);
+    CPPUNIT_TEST(complex_growth);
+    CPPUNIT_TEST(complex_algorithms);
     CPPUNIT_TEST(complex_nan);
     CPPUNIT_TEST(threads);
     CPPUNIT_TEST(threads_change);
@@ -1110,7 +1125,10 @@ public:
                                    say("order", order));
         }
         for (const complex_cascade& sos :
-             {odd, turned(resonator(0.9999, 0.01), 1), turned(butterworth(4, 0.001), 2)})
+             {odd, turned(resonator(0.9999, 0.01), 1), turned(butterworth(4, 0.001), 2),
+              turned(resonator(0.9999, M_PI / 4), 0),
+              complex_cascade{{0, 1, 0, 1, -2.0 * std::polar(0.9999, M_PI / 4),
+                               std::polar(0.9999 * 0.9999, M_PI / 2)}}})
             for (size_t channels : {1, 3, 4, 5, 8, 64}) {
                 const size_t items = channels > 8 ? 5000 : 120000;
                 const floats x = noise(2 * channels * items);
@@ -1130,6 +1148,7 @@ public:
                 require(f.run(x) == cut.run(x), "state round trip");
             }
         filter f(odd, 1);
+        CPPUNIT_ASSERT_EQUAL(runner::device(), cufilter_iir_get_device(f.get()));
         cascade back(2 * CUFILTER_IIR_MAX_SECTIONS);
         size_t n = 0;
         ok(cufilter_iir_get_sos(f.get(), back[0].data(), &n));
@@ -1182,6 +1201,100 @@ public:
         const floats y = f.run(ones);
         for (size_t i = 2; i < y.size(); ++i)
             CPPUNIT_ASSERT_DOUBLES_EQUAL(y[i % 2], y[i], 1e-6);
+    }
+
+    /* What state and sections do between calls is what it is with real ones. */
+    void complex_live()
+    {
+        const complex_cascade before = turned(butterworth(4, 0.05), 1),
+                              after = turned(butterworth(3, 0.06), -2),
+                              longer = turned(butterworth(9, 0.1), 0.2);
+        const doubles c = flat(after), l = flat(longer);
+        for (size_t channels : {1, 3}) {
+            const size_t last = channels - 1;
+            const floats x = noise(2 * channels * 9001);
+            filter f(before, channels);
+            roots z;
+            reference(before, x, channels, last, z);
+            f.run(x);
+            const doubles state = f.state();
+            for (size_t r = 0; r < z.size(); ++r)
+                for (size_t part = 0; part < 2; ++part)
+                    CPPUNIT_ASSERT_DOUBLES_EQUAL(part ? z[r].imag() : z[r].real(),
+                                                 state[2 * (r * channels + last) + part],
+                                                 1e-9);
+            filter created(before, channels, state);
+            require(created.run(x) == f.run(x), "initial_state");
+            ok(cufilter_iir_set_state(f.get(), state.data(), state.size()));
+            ok(cufilter_iir_set_sos(f.get(), c.data(), 2, CUFILTER_IIR_KEEP));
+            const roots kept = reference(after, x, channels, last, z);
+            runner::expect_at_most(error(f.run(x), channels, last, kept), 1e-6, "kept");
+            ok(cufilter_iir_set_sos(f.get(), l.data(), 5, CUFILTER_IIR_RESET));
+            const roots anew = reference(longer, x, channels, last);
+            runner::expect_at_most(error(f.run(x), channels, last, anew), 1e-6, "reset");
+            ok(cufilter_iir_reset(f.get()));
+            runner::expect_at_most(error(f.run(x, ragged), channels, last, anew), 1e-6,
+                                   "reset by hand");
+            floats y = x;
+            ok(cufilter_iir_reset(f.get()));
+            ok(cufilter_iir_process(f.get(), y.data(), 9001, y.data()));
+            runner::expect_at_most(error(y, channels, last, anew), 1e-6, "in place");
+        }
+    }
+
+    void complex_growth()
+    {
+        const root p = std::polar(1.002, 0.5), q = std::polar(0.3, -2.0);
+        const complex_cascade sos{{1, 0, 0, 1, -p - q, p * q}};
+        const floats x = noise(2 * 15000);
+        filter f(sos, 1);
+        const roots expected = reference(sos, x, 1, 0);
+        require(std::abs(expected.back()) > 1e6, "the case grows");
+        runner::expect_at_most(error(f.run(x, ragged), 1, 0, expected), 1e-6, "growth");
+        require(f.recoveries() == 0, "no recovery");
+        filter fast({{1, 0, 0, 1, -std::polar(1.1, 0.5), 0}}, 1);
+        const floats far = fast.run(noise(2 * 20000));
+        require(std::any_of(far.begin(), far.end(),
+                            [](float v) { return !std::isfinite(v); }),
+                "grows without bound");
+        require(fast.recoveries() > 0, "counted");
+        const doubles z = fast.state();
+        require(
+            std::all_of(z.begin(), z.end(), [](double v) { return std::isfinite(v); }),
+            "the state starts again");
+    }
+
+    void complex_algorithms()
+    {
+        const complex_cascade sos = turned(chebyshev(5, 1, 0.2), 1);
+        const doubles c = flat(sos);
+        const floats x = noise(2 * 30000);
+        const roots expected = reference(sos, x, 1, 0);
+        using algorithms = std::vector<enum cufilter_iir_algorithm>;
+        const algorithms all{CUFILTER_IIR_AUTO, CUFILTER_IIR_SERIAL, CUFILTER_IIR_BLOCKS,
+                             CUFILTER_IIR_PH,   CUFILTER_IIR_CR,     CUFILTER_IIR_WARPS};
+        const algorithms there =
+            runner::device() < 0
+                ? algorithms{CUFILTER_IIR_AUTO, CUFILTER_IIR_SERIAL, CUFILTER_IIR_BLOCKS}
+                : algorithms{CUFILTER_IIR_AUTO, CUFILTER_IIR_PH};
+        for (enum cufilter_iir_algorithm algorithm : all) {
+            if (std::find(there.begin(), there.end(), algorithm) != there.end()) {
+                filter f(sos, 1, {}, algorithm);
+                runner::expect_at_most(error(f.run(x, ragged), 1, 0, expected), 1e-6,
+                                       say("algorithm", algorithm));
+                continue;
+            }
+            struct cufilter_iir_config config;
+            cufilter_iir_defaults(&config);
+            config.device = runner::device();
+            config.complex_data = config.complex_coefficients = 1;
+            config.sos = c.data();
+            config.n_sections = sos.size();
+            config.algorithm = algorithm;
+            cufilter_iir* iir = nullptr;
+            runner::expect(cufilter_iir_create(&iir, &config), CUFILTER_ERR_UNSUPPORTED,
+                           say("algorithm", algorithm));
+        }
     }
 
     void complex_nan()

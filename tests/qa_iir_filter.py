@@ -261,7 +261,7 @@ class IirFilter(TestCase):
 
     def test_device(self):
         """Taps that do not split are left to the CPU, and come back from it."""
-        for kind in REAL:
+        for kind in KINDS:
             block = ours(kind)([1], [1, 0.5])
             x = random_items(self.rng, kind[0], 1000)
             self.assertEqual(block.device(), DEVICE)

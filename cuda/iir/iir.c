@@ -77,16 +77,14 @@ static enum cufilter_status choose_device(cufilter_iir* iir, int requested)
     if (iir->spec.device < 0)
         return CUFILTER_OK;
     const bool by_algorithm = cpu_only(iir->spec.algorithm);
-    const bool by_coefficients = iir->spec.complex_sections;
 #ifdef CUFILTER_HAVE_IIR_GPU
-    if (!by_algorithm && !by_coefficients) {
+    if (!by_algorithm) {
         iir->backend[0] = &iir_backend_gpu;
         return CUFILTER_OK;
     }
 #endif
-    CUFILTER_TRY(leave_gpu(iir, by_algorithm      ? "the algorithm asked for"
-                                : by_coefficients ? "a filter of complex coefficients"
-                                                  : "this build's filter"));
+    CUFILTER_TRY(
+        leave_gpu(iir, by_algorithm ? "the algorithm asked for" : "this build's filter"));
     iir->spec.device = CUFILTER_DEVICE_CPU;
     return CUFILTER_OK;
 }

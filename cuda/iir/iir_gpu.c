@@ -31,7 +31,7 @@ static const char* const where = "iir_gpu";
 enum method { METHOD_WARPS, METHOD_COLUMNS, METHOD_LOOKBACK };
 
 /* Warps for one column or two, columns for more; lookback beside them where their warm-up
- * is long. */
+ * is long. Complex coefficients have the lookback alone. */
 struct gpu_plan {
     struct iir_spec spec;
     size_t n_sections;
@@ -64,8 +64,6 @@ struct gpu {
 
 /* ------------------------------------------------------------------ plans */
 
-#define MOST_RADIUS 1.000001 /* of poles, for AUTO to take a lookback */
-
 static void gpu_free_plan(void* plan)
 {
     struct gpu_plan* const p = plan;
@@ -93,6 +91,8 @@ static enum cufilter_status make_methods(struct gpu_plan* p,
     const size_t few_sections =
         cufilter_tuned_size(CUFILTER_IIR_LOOKBACK_SECTIONS, device);
     size_t warm_up = SIZE_MAX;
+    if (p->spec.complex_sections)
+        return iir_lookback_make(&p->lookback, &p->spec, sections, IIR_LOOKBACK_PH);
     if (algorithm == CUFILTER_IIR_AUTO || algorithm == CUFILTER_IIR_WARPS) {
         if (p->spec.width <= 2) {
             CUFILTER_TRY(iir_warps_make(&p->warps, &p->spec, sections));
@@ -102,8 +102,7 @@ static enum cufilter_status make_methods(struct gpu_plan* p,
             warm_up = iir_columns_warm_up(p->columns);
         }
     }
-    /* What grows beyond a double's range must be met piece by piece. */
-    const bool grows = iir_largest_pole(sections) > MOST_RADIUS;
+    const bool grows = iir_largest_pole(sections) > IIR_MOST_RADIUS;
     if (algorithm == CUFILTER_IIR_WARPS ||
         (warm_up <= short_warm_up && (p->warps || sections->n > few_sections)) ||
         (algorithm == CUFILTER_IIR_AUTO && grows))
@@ -219,11 +218,13 @@ static enum cufilter_status open_gpu(struct gpu* g)
 
 static enum cufilter_status check_spec(const struct iir_spec* spec)
 {
-    if (spec->complex_sections)
+    if (spec->complex_sections &&
+        (spec->algorithm == CUFILTER_IIR_WARPS || spec->algorithm == CUFILTER_IIR_CR))
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: complex coefficients run on the CPU (-1) only, not on "
-                             "GPU %d",
-                             where, spec->device);
+                             "%s: algorithm must be AUTO (%d) or PH (%d) for complex "
+                             "coefficients on a GPU, not %d",
+                             where, CUFILTER_IIR_AUTO, CUFILTER_IIR_PH,
+                             (int)spec->algorithm);
     if (spec->algorithm != CUFILTER_IIR_AUTO && spec->algorithm != CUFILTER_IIR_WARPS &&
         spec->algorithm != CUFILTER_IIR_PH && spec->algorithm != CUFILTER_IIR_CR)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,

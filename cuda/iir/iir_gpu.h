@@ -92,7 +92,12 @@ int iir_columns_describe(const struct iir_columns* columns, char* text, size_t s
  * assumption on the poles. PH and CYCLIC look back once a section, with two forms of the
  * zero-state pass; CASCADE once for all sections, at most IIR_LOOKBACK_CASCADE_SECTIONS;
  * TILES once for 8 sections, on the tensor cores, and takes a width of 1 or 2. AUTO takes
- * the fastest. */
+ * the fastest. Complex coefficients take PH.
+ *
+ * What grows beyond a double's range must be met piece by piece, which a launch of many
+ * tiles does not do: with a pole beyond IIR_MOST_RADIUS real coefficients are better run
+ * by warps or columns; complex ones run here as a launch for each tile. */
+#define IIR_MOST_RADIUS 1.000001
 enum iir_lookback_form {
     IIR_LOOKBACK_AUTO,
     IIR_LOOKBACK_PH,

@@ -74,9 +74,11 @@ double to_double(long double v)
 struct iir_lookback {
     enum iir_lookback_form form;
     size_t n_sections, width;
+    size_t recursions;   /* side by side: a column each, of complex sections two */
     int columns, strips; /* columns of a strip */
     int tile_items;
-    int chains, chain_states; /* lookbacks a column, and states of each */
+    int chains, chain_states; /* lookbacks of a recursion, and states of each */
+    bool alone;               /* each tile a launch */
     const kernels* kind;
     std::vector<char> host;
     void* tables;
@@ -95,21 +97,28 @@ enum cufilter_status fill_tables(struct iir_lookback* l,
                                device.size(), "tables");
 }
 
-enum iir_lookback_form fastest(size_t n_sections, size_t width)
+enum iir_lookback_form fastest(const struct iir_spec* spec, size_t n_sections)
 {
-    if (width <= 2 && n_sections > 2)
+    if (spec->complex_sections)
+        return IIR_LOOKBACK_PH;
+    if (spec->width <= 2 && n_sections > 2)
         return IIR_LOOKBACK_TILES;
     return n_sections <= IIR_LOOKBACK_CASCADE_SECTIONS ? IIR_LOOKBACK_CASCADE
                                                        : IIR_LOOKBACK_PH;
 }
 
-void choose_kind(struct iir_lookback* l, enum iir_lookback_form form)
+void choose_kind(struct iir_lookback* l, enum iir_lookback_form form,
+                 bool complex_sections)
 {
     const int n = (int)l->n_sections;
     l->form = form;
+    l->recursions = complex_sections ? l->width / 2 : l->width;
     l->chains = n;
     l->chain_states = 2;
-    if (form == IIR_LOOKBACK_CASCADE) {
+    if (complex_sections) {
+        l->kind = &sections_complex;
+        l->chain_states = 4;
+    } else if (form == IIR_LOOKBACK_CASCADE) {
         l->kind = &cascade_kernels(l->n_sections);
         l->chains = 1;
         l->chain_states = 2 * n;
@@ -122,17 +131,17 @@ void choose_kind(struct iir_lookback* l, enum iir_lookback_form form)
     }
     l->columns = l->width <= 2 ? (int)l->width : 4;
     l->strips = (int)((l->width + (size_t)l->columns - 1) / (size_t)l->columns);
-    l->tile_items = l->kind->warps / l->columns * 32 * l->kind->samples;
+    l->tile_items = l->kind->tile / l->columns;
 }
 
 enum cufilter_status check_form(enum iir_lookback_form form, const struct iir_spec* spec,
                                 size_t n_sections)
 {
     const char* const where = "iir_lookback_make";
-    if (spec->complex_sections)
+    if (spec->complex_sections && form != IIR_LOOKBACK_PH)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: complex coefficients are not supported by the lookback",
-                             where);
+                             "%s: complex coefficients take the form PH (%d), not %d",
+                             where, (int)IIR_LOOKBACK_PH, (int)form);
     if (form == IIR_LOOKBACK_CASCADE && n_sections > IIR_LOOKBACK_CASCADE_SECTIONS)
         return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
                              "%s: the cascade form takes at most %zu sections, not %zu",
@@ -153,7 +162,7 @@ enum cufilter_status iir_lookback_make(struct iir_lookback** out,
 {
     *out = nullptr;
     if (form == IIR_LOOKBACK_AUTO)
-        form = fastest(sections->n, spec->width);
+        form = fastest(spec, sections->n);
     CUFILTER_TRY(check_form(form, spec, sections->n));
     CUFILTER_TRY(cufilter_device_use(spec->device));
     struct iir_lookback* const l = new (std::nothrow) iir_lookback();
@@ -161,7 +170,9 @@ enum cufilter_status iir_lookback_make(struct iir_lookback** out,
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     l->n_sections = sections->n;
     l->width = spec->width;
-    choose_kind(l, form);
+    choose_kind(l, form, spec->complex_sections);
+    /* There is nothing else for those: see iir_gpu.h. */
+    l->alone = spec->complex_sections && iir_largest_pole(sections) > IIR_MOST_RADIUS;
     enum cufilter_status status;
     try {
         status = fill_tables(l, sections);
@@ -187,13 +198,20 @@ void iir_lookback_free(struct iir_lookback* l)
 
 namespace {
 
+/* Of a tile in all columns. */
+size_t slots_of_tile(const struct iir_lookback* l)
+{
+    return (size_t)l->chains * (size_t)l->chain_states * l->recursions;
+}
+
 /* Tiles of one launch: as many as 32 MB of slots hold, and no more than tickets go to. */
 size_t most_tiles(const struct iir_lookback* l)
 {
-    const size_t slots = (size_t)l->chains * l->chain_states * l->width;
+    const size_t by_slots = ((size_t)1 << 21) / slots_of_tile(l);
     const size_t by_tickets = ((size_t)1 << ticket_bits) / (size_t)l->strips;
-    return std::max<size_t>(
-        1, std::min({((size_t)1 << 21) / slots, (size_t)1 << 15, by_tickets}));
+    if (l->alone)
+        return 1;
+    return std::max<size_t>(1, std::min({by_slots, (size_t)1 << 15, by_tickets}));
 }
 
 size_t tiles_for(const struct iir_lookback* l, size_t n)
@@ -210,13 +228,13 @@ size_t state_bytes(const struct iir_lookback* l)
 size_t slots_for(const struct iir_lookback* l, size_t tiles)
 {
     const size_t groups = tiles / fan + 1, supers = groups / fan + 2;
-    return (tiles + 2 * groups + supers) * (size_t)l->chains * l->chain_states * l->width;
+    return (tiles + 2 * groups + supers) * slots_of_tile(l);
 }
 
 void describe_tiles(const struct iir_lookback* l, const struct iir_launch* launch,
                     size_t tiles, job* j)
 {
-    const size_t unit = (size_t)l->chains * l->chain_states * l->width;
+    const size_t unit = slots_of_tile(l);
     char* const base = (char*)launch->workspace;
     j->tiles = (int)tiles;
     j->groups = (int)(tiles / fan + 1);
@@ -245,7 +263,7 @@ enum cufilter_status iir_lookback_launch(const struct iir_lookback* l,
         (double*)((char*)launch->workspace + header_bytes),
         (double*)((char*)launch->workspace + header_bytes + state_bytes(l))};
     job j = {};
-    j.width = l->width;
+    j.width = l->width, j.recursions = l->recursions;
     j.columns = l->columns, j.strips = l->strips;
     j.recoveries = launch->recoveries;
     j.tables = l->tables;

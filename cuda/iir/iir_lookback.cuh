@@ -382,17 +382,18 @@ struct place {
 /* A tile in shared memory: a strip of COLUMNS neighbouring columns, of each `chunks`
  * warps' rows of V items, a lane a row. Rows are four floats apart from one another, so
  * that a warp reads its rows by four without conflicts, and columns lie so that those of
- * one item are in different banks. */
-template <int V, int WARPS, int COLUMNS>
+ * one item are in different banks. THREADS move it; with fewer than it has rows a lane
+ * takes rows of several columns. */
+template <int V, int WARPS, int COLUMNS, int THREADS = 32 * WARPS>
 struct tile_shape {
-    static constexpr int threads = 32 * WARPS;
+    static constexpr int threads = THREADS;
     static constexpr int chunks = WARPS / COLUMNS;
     static constexpr int items = chunks * 32 * V;
     static constexpr int row = V + 4;
     static constexpr int column = chunks * 32 * row + (COLUMNS > 1 ? 32 / COLUMNS : 0);
     static constexpr int floats = COLUMNS * column;
     /* Thread t moves elements t, t + threads, ..: so many items apart. */
-    static constexpr int step = threads / COLUMNS;
+    static constexpr int step = threads / COLUMNS, each = items / step;
     static_assert(step % V == 0 && WARPS % COLUMNS == 0, "rows are whole");
 
     __device__ static int address(int item, int c)
@@ -417,7 +418,7 @@ __device__ __forceinline__ float load_once(const float* p)
     return r;
 }
 
-template <class shape, int V>
+template <class shape>
 __device__ __forceinline__ void load_tile(float* stage, const place& p)
 {
     const int item = (int)threadIdx.x / (shape::threads / shape::step);
@@ -425,25 +426,25 @@ __device__ __forceinline__ void load_tile(float* stage, const place& p)
     const size_t width = shape::width(p);
     const float* const x = p.x + item * width + column;
     float* const to = stage + shape::address(item, column);
-    float r[V];
+    float r[shape::each];
     if (shape::whole(p)) {
 #pragma unroll
-        for (int k = 0; k < V; ++k)
+        for (int k = 0; k < shape::each; ++k)
             r[k] = load_once(x + k * (shape::step * width));
     } else {
 #pragma unroll
-        for (int k = 0; k < V; ++k) {
+        for (int k = 0; k < shape::each; ++k) {
             r[k] = 0;
             if (item + k * shape::step < p.items && column < p.columns)
                 r[k] = load_once(x + k * (shape::step * width));
         }
     }
 #pragma unroll
-    for (int k = 0; k < V; ++k)
+    for (int k = 0; k < shape::each; ++k)
         to[k * shape::address_step] = r[k];
 }
 
-template <class shape, int V>
+template <class shape>
 __device__ __forceinline__ void store_tile(const float* stage, const place& p)
 {
     const int item = (int)threadIdx.x / (shape::threads / shape::step);
@@ -453,11 +454,11 @@ __device__ __forceinline__ void store_tile(const float* stage, const place& p)
     const float* const from = stage + shape::address(item, column);
     if (shape::whole(p)) {
 #pragma unroll
-        for (int k = 0; k < V; ++k)
+        for (int k = 0; k < shape::each; ++k)
             __stcs(y + k * (shape::step * width), from[k * shape::address_step]);
     } else {
 #pragma unroll
-        for (int k = 0; k < V; ++k)
+        for (int k = 0; k < shape::each; ++k)
             if (item + k * shape::step < p.items && column < p.columns)
                 __stcs(y + k * (shape::step * width), from[k * shape::address_step]);
     }

@@ -13,16 +13,17 @@ struct job {
     const float* x;
     float* y;
     size_t n, width;
-    int columns; /* of a strip: 1, 2 or 4; the last may have fewer */
+    size_t recursions; /* side by side: a column each, of complex sections two */
+    int columns;       /* of a strip: 1, 2 or 4; the last may have fewer */
     int strips, tiles;
     const double* state_in;
     double* state_out;
     unsigned long long* recoveries;
     unsigned long long* tickets;
-    slot* tile_slots;  /* [lookbacks][width][states][tiles] */
-    slot* group_slots; /* [..][width][states][groups] */
+    slot* tile_slots;  /* [lookbacks][recursions][states][tiles] */
+    slot* group_slots; /* [..][recursions][states][groups] */
     slot* start_slots; /* the same */
-    slot* super_slots; /* [..][width][states][supers] */
+    slot* super_slots; /* [..][recursions][states][supers] */
     int groups, supers;
     int all; /* tiles of all strips: blocks */
     const void* tables;
@@ -32,12 +33,13 @@ struct job {
     uint32_t* blocks_done;
 };
 
-/* Lookback `which` of a column: of a section, of a group of them or of all. */
+/* Lookback `which` of a recursion: of a section, of a group of them or of all. Its
+ * state_in is for those of one column. */
 template <int N>
 __device__ __forceinline__ chain<N> chain_of(const job& j, int which, size_t column,
                                              uint64_t tag)
 {
-    const size_t at = (size_t)which * j.width + column;
+    const size_t at = (size_t)which * j.recursions + column;
     chain<N> c;
     c.tiles = {j.tile_slots + at * j.tiles * 2 * N, j.tiles};
     c.groups = {j.group_slots + at * j.groups * 2 * N, j.groups};
@@ -76,14 +78,14 @@ __device__ __forceinline__ place place_of(const job& j, int tile, size_t first_c
 
 /* A kind of kernel. */
 struct kernels {
-    int warps, samples; /* of a block, of a lane */
+    int tile; /* real values of a tile: items times columns */
     /* What goes to the device, and what the launch needs at hand. */
     void (*make_tables)(const struct iir_sections* sections, int tile_items,
                         std::vector<char>& device, std::vector<char>& host);
     cudaError_t (*launch)(const job& j, const void* host, cudaStream_t stream);
 };
 
-extern const kernels sections_ph, sections_cyclic, tile_kernels;
+extern const kernels sections_ph, sections_cyclic, sections_complex, tile_kernels;
 /* For 1 .. IIR_LOOKBACK_CASCADE_SECTIONS sections. */
 const kernels& cascade_kernels(size_t n_sections);
 

@@ -201,11 +201,11 @@ __global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
     const int tile = COLUMNS <= 2 ? number : number / j.strips;
     const size_t first_column = COLUMNS <= 2 ? 0 : (number - tile * j.strips) * COLUMNS;
     const place p = place_of<shape, COLUMNS>(j, tile, first_column);
-    load_tile<shape, V>(sm.stage, p);
+    load_tile<shape>(sm.stage, p);
     __syncthreads();
     take_tile<N, COLUMNS>(j, k, sm, p, tile, first_column, tag_of(sm.ticket));
     __syncthreads();
-    store_tile<shape, V>(sm.stage, p);
+    store_tile<shape>(sm.stage, p);
     signal_done(j.flag, j.blocks_done, j.ticket);
 }
 
@@ -254,7 +254,7 @@ cudaError_t launch(const job& j, const void* host, cudaStream_t stream)
 }
 
 template <int N>
-constexpr kernels kind = {warps, V, make_tables<N>, launch<N>};
+constexpr kernels kind = {warps * 32 * V, make_tables<N>, launch<N>};
 
 } // namespace
 

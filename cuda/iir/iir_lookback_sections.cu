@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
     const int tile = COLUMNS <= 2 ? ticket : ticket / j.strips;
     const size_t first_column = COLUMNS <= 2 ? 0 : (ticket - tile * j.strips) * COLUMNS;
     const place p = place_of<shape, COLUMNS>(j, tile, first_column);
-    load_tile<shape, V>(sm.stage, p);
+    load_tile<shape>(sm.stage, p);
     __syncthreads();
 
     const int chunk = warp % chunks, column = warp / chunks;
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
         for (int i = 0; i < V; ++i)
             row[i] = (float)v[i];
     __syncthreads();
-    store_tile<shape, V>(sm.stage, p);
+    store_tile<shape>(sm.stage, p);
     signal_done(j.flag, j.blocks_done, j.ticket);
 }
 
@@ -277,7 +277,7 @@ cudaError_t launch(const job& j, const void*, cudaStream_t stream)
 
 } // namespace
 
-const kernels sections_ph = {warps, V, make_tables, launch<false>};
-const kernels sections_cyclic = {warps, V, make_tables, launch<true>};
+const kernels sections_ph = {warps * 32 * V, make_tables, launch<false>};
+const kernels sections_cyclic = {warps * 32 * V, make_tables, launch<true>};
 
 } // namespace iir_lookback_detail

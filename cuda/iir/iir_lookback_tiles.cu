@@ -293,7 +293,6 @@ cudaError_t launch(const job& j, const void*, cudaStream_t stream)
 
 } // namespace
 
-/* A warp's 16 rows of 64 samples are 32 samples a lane. */
-const kernels tile_kernels = {warps, tile_floats / 32, make_tables, launch};
+const kernels tile_kernels = {warps * tile_floats, make_tables, launch};
 
 } // namespace iir_lookback_detail

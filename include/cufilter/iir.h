@@ -59,7 +59,8 @@ CUFILTER_EXTERN_C_BEGIN
 #define CUFILTER_IIR_PIECE ((size_t)4096)         /* items that a NaN spoils, at most */
 
 /* How a call is computed. All agree within 1e-6 relative rms; one that the device does
- * not have is UNSUPPORTED. PH factorization and cyclic reduction: H. Zhai and B.-P.
+ * not have is UNSUPPORTED. For complex coefficients the CPU has SERIAL and BLOCKS, a GPU
+ * PH, beside AUTO. PH factorization and cyclic reduction: H. Zhai and B.-P.
  * Paris, "Parallel Cascaded Recursive Filtering on Multi-Core CPUs and GPUs", 2026. */
 enum cufilter_iir_algorithm {
     CUFILTER_IIR_AUTO,   /* by a measured rule, see docs/iir.md */
@@ -177,7 +178,7 @@ CUFILTER_C_API enum cufilter_status cufilter_iir_get_sos(cufilter_iir* iir, doub
                                                          size_t* n_sections);
 
 /* How often a channel's state was found not finite and set to zero; complex data count
- * real and imaginary part apart. */
+ * real and imaginary part apart, unless the coefficients are complex. */
 CUFILTER_C_API uint64_t cufilter_iir_get_recoveries(const cufilter_iir* iir);
 
 /* CPU or GPU index in use. */

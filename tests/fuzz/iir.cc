@@ -13,7 +13,9 @@ public:
     {
         cufilter_iir_defaults(&config);
         config.device = runner::device();
-        config.complex_data = d.one_in(3);
+        config.complex_data = d.one_in(2);
+        config.complex_coefficients = config.complex_data && d.one_in(2);
+        each = config.complex_coefficients ? 2 : 1;
         config.n_channels = d.one_in(2) ? 1 : d.spread(1, 40);
         config.n_threads = static_cast<int>(d.one_in(6) ? d.between(2, 5) : 1);
         config.order = d.one_in(3) ? CUFILTER_IIR_BY_ACCURACY : CUFILTER_IIR_AS_GIVEN;
@@ -22,8 +24,9 @@ public:
              CUFILTER_IIR_BLOCKS, CUFILTER_IIR_PH, CUFILTER_IIR_CR, CUFILTER_IIR_WARPS});
         new_sections(d.spread(1, 12));
         what = say("IIR", config.n_sections, "sections, channels", config.n_channels,
-                   "complex", config.complex_data, "algorithm", config.algorithm, "order",
-                   config.order, "threads", config.n_threads, "items", n);
+                   "complex", config.complex_data, config.complex_coefficients,
+                   "algorithm", config.algorithm, "order", config.order, "threads",
+                   config.n_threads, "items", n);
     }
 
     void run()
@@ -48,7 +51,8 @@ public:
     }
 
 private:
-    // Of stable poles, first order among them.
+    // Of stable poles, first order among them; where they are complex, each turned its
+    // own way.
     void new_sections(size_t n_sections)
     {
         config.n_sections = n_sections;
@@ -68,6 +72,17 @@ private:
                 s[4] = a0 * d.uniform(-0.97, 0.97);
             }
         }
+        if (each == 2) {
+            std::vector<double> turned;
+            complex by = 1;
+            for (size_t k = 0; k < sos.size(); ++k) {
+                if (k % 6 == 0)
+                    by = std::polar(1.0, d.uniform(-pi, pi));
+                const complex c = sos[k] * std::pow(by, static_cast<int>(k % 3));
+                turned.insert(turned.end(), {c.real(), c.imag()});
+            }
+            sos = turned;
+        }
         config.sos = sos.data();
     }
 
@@ -77,7 +92,7 @@ private:
         if (d.one_in(2)) {
             const cufilter_iir_change change =
                 keep ? CUFILTER_IIR_KEEP : CUFILTER_IIR_RESET;
-            const double bad[6] = {1, 0, 0, 0, 0, 0};
+            const double bad[12] = {1};
             expect_invalid(cufilter_iir_set_sos(iir, bad, 1, change), what);
             expect_invalid(cufilter_iir_set_sos(iir, nullptr, 1, change), what);
             expect_invalid(cufilter_iir_set_sos(iir, sos.data(), 0, change), what);
@@ -109,23 +124,42 @@ private:
         require(y.untouched_around(), what + "memory around");
         signal expected(call * width);
         for (size_t k = 0; k < call; ++k)
-            for (size_t c = 0; c < width; ++c)
-                expected[k * width + c] = step(x[k * width + c], c);
+            for (size_t c = 0; c < width; c += each) {
+                const size_t at = k * width + c;
+                const complex y = step(each == 2 ? complex(x[at], x[at + 1]) : x[at], c);
+                expected[at] = y.real();
+                if (each == 2)
+                    expected[at + 1] = y.imag();
+            }
         expect_near(widen(y.at(), 1, call * width), expected, 2e-6, 1e-3, what);
         check_state();
     }
 
-    double step(double v, size_t c)
+    // Number k of its kind: one double or two.
+    complex number(const double* at, size_t k = 0) const
+    {
+        return each == 2 ? complex(at[2 * k], at[2 * k + 1]) : at[k];
+    }
+
+    complex step(complex v, size_t c)
     {
         for (size_t i = 0; i < config.n_sections; ++i) {
-            const double* const s = &sos[6 * i];
-            double* const at = &z[2 * i * width + c];
-            const double y = s[0] / s[3] * v + at[0];
-            at[0] = s[1] / s[3] * v - s[4] / s[3] * y + at[width];
-            at[width] = s[2] / s[3] * v - s[5] / s[3] * y;
+            const double* const s = &sos[6 * i * each];
+            const complex a0 = number(s, 3);
+            double *const z1 = &z[2 * i * width + c], *const z2 = z1 + width;
+            const complex y = number(s, 0) / a0 * v + number(z1);
+            leave(z1, number(s, 1) / a0 * v - number(s, 4) / a0 * y + number(z2));
+            leave(z2, number(s, 2) / a0 * v - number(s, 5) / a0 * y);
             v = y;
         }
         return v;
+    }
+
+    void leave(double* at, complex v) const
+    {
+        at[0] = v.real();
+        if (each == 2)
+            at[1] = v.imag();
     }
 
     void check_state()
@@ -164,7 +198,9 @@ private:
         const auto with = [this](size_t k, double value) {
             return [this, k, value](c& f) {
                 spoilt = sos;
-                spoilt[6 * d.below(f.n_sections) + k] = value;
+                const size_t at = (6 * d.below(f.n_sections) + k) * each;
+                spoilt[at] = value;
+                spoilt[at + each - 1] = value;
                 f.sos = spoilt.data();
             };
         };
@@ -205,7 +241,7 @@ private:
 
     dice& d;
     cufilter_iir_config config;
-    size_t n, parts = 1, width = 1;
+    size_t n, parts = 1, width = 1, each = 1; // doubles of a coefficient
     std::vector<double> sos, spoilt, z;
     cufilter_iir* iir = nullptr;
     std::string what;
