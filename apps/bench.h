@@ -38,6 +38,7 @@ struct bench_case {
     double radius; /* ... or, not 0, poles at this radius, angle 0.01 pi */
 
     const char* wavelet; /* DWT */
+    bool stationary;     /* one long signal */
     enum cufilter_dwt_mode mode;
     size_t rows, cols; /* cols 0: one long signal; rows of 2-D images */
     int levels;
@@ -67,6 +68,7 @@ struct bench_subject {
     cufilter_pfb* pfb;
     cufilter_iir* iir;
     cufilter_dwt* dwt;
+    cufilter_swt* swt;
 };
 
 /* `items` is about how many a call shall have. Free also what a failure leaves. */

@@ -26,6 +26,12 @@
         .mode = CUFILTER_DWT_##mode_, .rows = rows_, .cols = cols_, .levels = levels_,   \
         .inverse = inverse_, .bar = bar_                                                 \
     }
+#define SWT(name_, from_, wavelet_, levels_, inverse_, bar_)                             \
+    {                                                                                    \
+        .core = BENCH_DWT, .name = name_, .from = from_, .wavelet = wavelet_,            \
+        .mode = CUFILTER_DWT_PERIODIC, .stationary = true, .rows = 1, .levels = levels_, \
+        .inverse = inverse_, .bar = bar_                                                 \
+    }
 
 const struct bench_case bench_cases[] = {
     FIR("fir ccc 65", "power of two", true, true, 65, 1, 0.90),
@@ -82,6 +88,10 @@ const struct bench_case bench_cases[] = {
     DWT("dwt bior3.3 L1", "paper", "bior3.3", PERIODIZATION, 1, 0, 1, false, 0.88),
     DWT("dwt db10 L1", "20 taps", "db10", PERIODIZATION, 1, 0, 1, false, 0.5),
     DWT("dwt coif17 L1", "102 taps", "coif17", PERIODIZATION, 1, 0, 1, false, 0.1),
+    SWT("swt db4 L1", "denoising", "db4", 1, false, 0.85),
+    SWT("swt db4 L5", "denoising", "db4", 5, false, 0.6),
+    SWT("iswt db4 L1", "denoising", "db4", 1, true, 0.85),
+    SWT("iswt db4 L5", "denoising", "db4", 5, true, 0.5),
     DWT("dwt2 bior3.3 1024", "paper, terrain", "bior3.3", PERIODIZATION, 1024, 1024, 1,
         false, 0),
     DWT("dwt2 bior3.3 4096", "paper, terrain", "bior3.3", PERIODIZATION, 4096, 4096, 1,

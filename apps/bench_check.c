@@ -157,31 +157,54 @@ static bool check_iir(struct check* c)
 
 /* ------------------------------------------------------------------ DWT */
 
+/* The case of `items` from x to y by the CPU in double. */
+static bool exact_swt(const struct bench_case* t, size_t items, const double* x,
+                      double* y)
+{
+    struct cufilter_swt_config config;
+    cufilter_swt* exact = NULL;
+    cufilter_swt_defaults(&config, t->wavelet, t->rows, items, t->levels);
+    config.device = CUFILTER_DEVICE_CPU;
+    config.type = CUFILTER_DWT_F64;
+    const bool ok = cufilter_swt_create(&exact, &config) == CUFILTER_OK &&
+                    (t->inverse ? cufilter_swt_inverse(exact, x, 0, y, 0)
+                                : cufilter_swt_forward(exact, x, 0, y, 0)) == CUFILTER_OK;
+    cufilter_swt_destroy(exact);
+    return ok;
+}
+
+static bool exact_dwt(const struct bench_case* t, size_t items, const double* x,
+                      double* y)
+{
+    struct cufilter_dwt_config config;
+    cufilter_dwt* exact = NULL;
+    const bool image = t->cols > 0;
+    cufilter_dwt_defaults(&config, t->wavelet, image ? 2 : 1, t->rows,
+                          image ? t->cols : items);
+    config.device = CUFILTER_DEVICE_CPU;
+    config.type = CUFILTER_DWT_F64;
+    config.mode = t->mode;
+    config.levels = t->levels;
+    const bool ok = cufilter_dwt_create(&exact, &config) == CUFILTER_OK &&
+                    (t->inverse ? cufilter_dwt_inverse(exact, x, 0, y, 0)
+                                : cufilter_dwt_forward(exact, x, 0, y, 0)) == CUFILTER_OK;
+    cufilter_dwt_destroy(exact);
+    return ok;
+}
+
 /* The CPU's transform in double is the reference: another program on other numbers. */
 static bool check_dwt(struct check* c)
 {
     const struct bench_case* t = c->s.test;
     const size_t n_in = c->s.in_bytes / 4, n_out = c->s.out_bytes / 4;
-    struct cufilter_dwt_config config;
-    cufilter_dwt* exact = NULL;
     double *x = malloc(n_in * sizeof *x), *y = malloc(n_out * sizeof *y);
-    const bool image = t->cols > 0;
-    cufilter_dwt_defaults(&config, t->wavelet, image ? 2 : 1, t->rows,
-                          image ? t->cols : c->s.items);
-    config.device = CUFILTER_DEVICE_CPU;
-    config.type = CUFILTER_DWT_F64;
-    config.mode = t->mode;
-    config.levels = t->levels;
-    bool ok = x && y && cufilter_dwt_create(&exact, &config) == CUFILTER_OK &&
-              bench_subject_run(&c->s, c->x, c->s.items, c->y) == CUFILTER_OK;
+    bool ok = x && y && bench_subject_run(&c->s, c->x, c->s.items, c->y) == CUFILTER_OK;
     for (size_t i = 0; ok && i < n_in; ++i)
         x[i] = c->x[i];
     if (ok)
-        ok = (t->inverse ? cufilter_dwt_inverse(exact, x, 0, y, 0)
-                         : cufilter_dwt_forward(exact, x, 0, y, 0)) == CUFILTER_OK;
+        ok = (t->stationary ? exact_swt : exact_dwt)(t, c->s.items, x, y);
     for (size_t i = 0; ok && i < n_out; ++i)
         compare(c, c->y + i, y + i, 1);
-    cufilter_dwt_destroy(exact);
     free(x);
     free(y);
     return ok;

@@ -199,7 +199,9 @@ def iir_case(case, devices):
 
 
 def dwt_case(case, devices):
-    """None where an item would be too large for a flowgraph."""
+    """None where an item would be too large for a flowgraph, or there is no block."""
+    if case["stationary"]:
+        return None
     rows, cols = (case["rows"], case["cols"]) if case["cols"] else (1, VECTOR)
     if 4 * rows * cols > MOST_VECTOR_BYTES:
         return None

@@ -133,8 +133,9 @@ double bench_pool_roof(const struct bench_pool* pool)
 /* The items of a long call: input and output fit `bytes` each. */
 static size_t long_call(const struct bench_case* t, size_t bytes)
 {
-    const double grow =
-        t->core == BENCH_PFB ? (double)t->channels / (double)t->decimation : 1.0;
+    const double grow = t->core == BENCH_PFB ? (double)t->channels / (double)t->decimation
+                        : t->stationary      ? t->levels + 1
+                                             : 1.0;
     size_t items = (size_t)((double)(bytes / (t->complex_data ? 8 : 4)) / grow);
     return t->core == BENCH_DWT ? items - items / 64
                                 : items; /* coefficients: a few more */

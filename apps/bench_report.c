@@ -65,7 +65,9 @@ void bench_progress(size_t done, size_t all, const char* what)
 /* As PyWavelets names it; of the modes that the table has. */
 static const char* mode_name(enum cufilter_dwt_mode mode)
 {
-    return mode == CUFILTER_DWT_SYMMETRIC ? "symmetric" : "periodization";
+    return mode == CUFILTER_DWT_SYMMETRIC  ? "symmetric"
+           : mode == CUFILTER_DWT_PERIODIC ? "periodic"
+                                           : "periodization";
 }
 
 /* Names and methods hold no quotes or backslashes; a device's name might. */
@@ -94,8 +96,9 @@ static void put_case(FILE* file, const struct bench_case* t)
     if (t->core == BENCH_DWT)
         fprintf(file,
                 ", \"wavelet\": \"%s\", \"dwt_mode\": \"%s\", \"rows\": %zu, "
-                "\"cols\": %zu, \"levels\": %d, \"inverse\": %d",
-                t->wavelet, mode_name(t->mode), t->rows, t->cols, t->levels, t->inverse);
+                "\"cols\": %zu, \"levels\": %d, \"inverse\": %d, \"stationary\": %d",
+                t->wavelet, mode_name(t->mode), t->rows, t->cols, t->levels, t->inverse,
+                t->stationary);
 }
 
 static void put_numbers(FILE* file, const char* name, const double* values, size_t n)

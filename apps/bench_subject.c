@@ -137,6 +137,21 @@ static enum cufilter_status make_dwt(struct bench_subject* s)
     return CUFILTER_OK;
 }
 
+static enum cufilter_status make_swt(struct bench_subject* s)
+{
+    const struct bench_case* t = s->test;
+    struct cufilter_swt_config config;
+    cufilter_swt_defaults(&config, t->wavelet, t->rows, s->items, t->levels);
+    config.device = s->device;
+    const enum cufilter_status status = cufilter_swt_create(&s->swt, &config);
+    if (status != CUFILTER_OK)
+        return status;
+    const size_t coefs = cufilter_swt_band_count(s->swt) * s->items;
+    s->in_bytes = 4 * (t->inverse ? coefs : s->items);
+    s->out_bytes = 4 * (t->inverse ? s->items : coefs);
+    return CUFILTER_OK;
+}
+
 enum cufilter_status bench_subject_make(struct bench_subject* s,
                                         const struct bench_case* test, int device,
                                         size_t items)
@@ -147,7 +162,7 @@ enum cufilter_status bench_subject_make(struct bench_subject* s,
     s->test = test;
     s->device = device;
     s->items = items;
-    return make[test->core](s);
+    return test->stationary ? make_swt(s) : make[test->core](s);
 }
 
 void bench_subject_free(struct bench_subject* s)
@@ -156,6 +171,7 @@ void bench_subject_free(struct bench_subject* s)
     cufilter_pfb_destroy(s->pfb);
     cufilter_iir_destroy(s->iir);
     cufilter_dwt_destroy(s->dwt);
+    cufilter_swt_destroy(s->swt);
     free(s->taps);
     free(s->sos);
     memset(s, 0, sizeof *s);
@@ -182,6 +198,9 @@ enum cufilter_status bench_subject_run(struct bench_subject* s, const void* in,
     }
     if (s->iir)
         return cufilter_iir_process(s->iir, in, items / t->channels, out);
+    if (s->swt)
+        return t->inverse ? cufilter_swt_inverse(s->swt, in, 0, out, 0)
+                          : cufilter_swt_forward(s->swt, in, 0, out, 0);
     return t->inverse ? cufilter_dwt_inverse(s->dwt, in, 0, out, 0)
                       : cufilter_dwt_forward(s->dwt, in, 0, out, 0);
 }
@@ -191,6 +210,7 @@ enum cufilter_status bench_subject_wait(struct bench_subject* s)
     return s->fir   ? cufilter_fir_synchronize(s->fir)
            : s->pfb ? cufilter_pfb_synchronize(s->pfb)
            : s->iir ? cufilter_iir_synchronize(s->iir)
+           : s->swt ? cufilter_swt_synchronize(s->swt)
                     : cufilter_dwt_synchronize(s->dwt);
 }
 
@@ -199,6 +219,7 @@ void* bench_subject_stream(struct bench_subject* s)
     return s->fir   ? cufilter_fir_get_stream(s->fir)
            : s->pfb ? cufilter_pfb_get_stream(s->pfb)
            : s->iir ? cufilter_iir_get_stream(s->iir)
+           : s->swt ? cufilter_swt_get_stream(s->swt)
                     : cufilter_dwt_get_stream(s->dwt);
 }
 
@@ -210,6 +231,8 @@ void bench_subject_describe(struct bench_subject* s, char* text, size_t size)
         cufilter_pfb_describe(s->pfb, text, size);
     else if (s->iir)
         cufilter_iir_describe(s->iir, text, size);
+    else if (s->swt)
+        cufilter_swt_describe(s->swt, text, size);
     else
         cufilter_dwt_describe(s->dwt, text, size);
 }

@@ -2,13 +2,15 @@
 /* How fast the wavelet transform is on a GPU, from device memory to device memory through
  * the C API, as a fraction of what memory allows.
  *
- *     dwt_bench [--log2 N] [1d | modes | filters | batch | types | small | host | 2d ...]
+ *     dwt_bench [--log2 N] [1d | modes | filters | batch | types | small | host | 2d |
+ *               stationary ...]
  *
  * The roof is a one-shot copy, one float4 a thread, in the same run: 8 bytes a float32
  * sample, as a transform reads and writes each once. Medians of 9 runs of 2 to 100 calls,
  * 2^29 samples where calls are long enough, by CUDA events, over buffers that rotate
  * through 2^N samples (28), past the L2 cache. Each case is also a round trip, whose
- * largest error is printed; the outputs are poisoned before it. */
+ * largest error is printed; the outputs are poisoned before it. The stationary transform
+ * has the copy of as many bytes as it must read and write for its roof. */
 #include <cufilter/cufilter.h>
 
 #include <algorithm>
@@ -146,8 +148,9 @@ const char* mode_name(enum cufilter_dwt_mode mode)
     return names[mode];
 }
 
-template <class R>
-double round_trip(const memory& m, cufilter_dwt* d, size_t reals)
+/* Of m.x by way of m.y to m.z: there(), then back(). */
+template <class R, class There, class Back>
+double round_trip(const memory& m, size_t reals, There there, Back back)
 {
     float worst;
     REQUIRE_CUDA(cudaMemset(m.y, 0xff, (m.n + m.spare) * sizeof(float)));
@@ -155,9 +158,8 @@ double round_trip(const memory& m, cufilter_dwt* d, size_t reals)
     REQUIRE_CUDA(cudaMemset(m.error, 0, sizeof *m.error));
     fill<<<(unsigned)((reals + 255) / 256), 256>>>((R*)m.x, reals);
     REQUIRE_CUDA(cudaDeviceSynchronize());
-    REQUIRE(cufilter_dwt_forward(d, m.x, 0, m.y, 0));
-    REQUIRE(cufilter_dwt_inverse(d, m.y, 0, m.z, 0));
-    REQUIRE(cufilter_dwt_synchronize(d));
+    there();
+    back();
     compare<<<1024, 256>>>((const R*)m.x, (const R*)m.z, reals, m.error);
     REQUIRE_CUDA(cudaGetLastError());
     REQUIRE_CUDA(cudaMemcpy(&worst, m.error, sizeof worst, cudaMemcpyDeviceToHost));
@@ -186,8 +188,14 @@ void measure(const memory& m, const transform& t)
         printf("does not fit: %zu\n", n);
         return;
     }
-    const double error = t.type == CUFILTER_DWT_F64 ? round_trip<double>(m, d, n)
-                                                    : round_trip<float>(m, d, floats);
+    const auto there = [&] { REQUIRE(cufilter_dwt_forward(d, m.x, 0, m.y, 0)); };
+    const auto back = [&] {
+        REQUIRE(cufilter_dwt_inverse(d, m.y, 0, m.z, 0));
+        REQUIRE(cufilter_dwt_synchronize(d));
+    };
+    const double error = t.type == CUFILTER_DWT_F64
+                             ? round_trip<double>(m, n, there, back)
+                             : round_trip<float>(m, floats, there, back);
     const size_t places = std::max<size_t>(1, (m.n + m.spare) / step);
     const int calls =
         (int)std::min<size_t>(100, std::max<size_t>(2, ((size_t)1 << 29) / n));
@@ -213,6 +221,65 @@ void measure(const memory& m, const transform& t)
            seconds[1] * 1e6, error);
     fflush(stdout);
     cufilter_dwt_destroy(d);
+}
+
+struct stationary {
+    const char* wavelet;
+    size_t rows, cols;
+    int levels, start_level;
+    enum cufilter_dwt_type type;
+};
+
+void measure(const memory& m, const stationary& t)
+{
+    struct cufilter_swt_config config;
+    cufilter_swt* s;
+    cufilter_swt_defaults(&config, t.wavelet, t.rows, t.cols, t.levels);
+    config.device = 0;
+    config.type = t.type;
+    config.start_level = t.start_level;
+    REQUIRE(cufilter_swt_create(&s, &config));
+    const size_t n = t.rows * t.cols, floats = n * (t.type == CUFILTER_DWT_F32 ? 1 : 2);
+    const size_t bands = cufilter_swt_band_count(s);
+    const size_t step = (bands * floats + 3) / 4 * 4;
+    if (step > m.n + m.spare) {
+        printf("does not fit: %zu\n", n);
+        cufilter_swt_destroy(s);
+        return;
+    }
+    const auto there = [&] { REQUIRE(cufilter_swt_forward(s, m.x, 0, m.y, 0)); };
+    const auto back = [&] {
+        REQUIRE(cufilter_swt_inverse(s, m.y, 0, m.z, 0));
+        REQUIRE(cufilter_swt_synchronize(s));
+    };
+    const double error = t.type == CUFILTER_DWT_F64
+                             ? round_trip<double>(m, n, there, back)
+                             : round_trip<float>(m, floats, there, back);
+    const size_t places = (m.n + m.spare) / step;
+    const int calls =
+        (int)std::min<size_t>(100, std::max<size_t>(2, ((size_t)1 << 28) / n));
+    cudaStream_t const stream = (cudaStream_t)cufilter_swt_get_stream(s);
+    double seconds[2];
+    for (int inverse = 0; inverse < 2; ++inverse)
+        seconds[inverse] = seconds_of(stream, calls, [&](int i) {
+            const size_t at = (size_t)i % places * step;
+            if (inverse)
+                REQUIRE(cufilter_swt_inverse(s, m.y + at, 0, m.z + at, 0));
+            else
+                REQUIRE(cufilter_swt_forward(s, m.x + at, 0, m.y + at, 0));
+        });
+    const double ideal = 4.0 * (double)((bands + 1) * floats) / m.bandwidth;
+    printf("%-8s stationary %zux%zu%s L%d from %d: %7.1f GS/s %5.3f %9.2f us | inverse "
+           "%7.1f %5.3f %9.2f | %.1e\n",
+           t.wavelet, t.rows, t.cols,
+           t.type == CUFILTER_DWT_F32   ? ""
+           : t.type == CUFILTER_DWT_F64 ? " f64"
+                                        : " c64",
+           t.levels, t.start_level, (double)n / seconds[0] * 1e-9, ideal / seconds[0],
+           seconds[0] * 1e6, (double)n / seconds[1] * 1e-9, ideal / seconds[1],
+           seconds[1] * 1e6, error);
+    fflush(stdout);
+    cufilter_swt_destroy(s);
 }
 
 constexpr auto PER = CUFILTER_DWT_PERIODIZATION;
@@ -308,6 +375,36 @@ void host_memory(const memory&)
         }
 }
 
+void stationaries(const memory& m)
+{
+    const size_t n = m.n / 8;
+    for (int levels : {1, 2, 3, 4, 5, 8})
+        measure(m, stationary{"db4", 1, n, levels, 0, F32});
+    for (int start = 1; start <= 12; ++start)
+        measure(m, stationary{"db4", 1, n, 1, start, F32});
+    measure(m, stationary{"db4", 1, n, 1, 20, F32});
+    for (int levels : {1, 5})
+        measure(m, stationary{"db4", 1, n + 1, levels, 0, F32});
+    measure(m, stationary{"db4", 1, n + 1, 1, 8, F32});
+    for (const char* w : {"haar", "db2", "db3", "db5", "db8", "db10", "db19", "coif17"})
+        for (int start : {0, 8})
+            measure(m, stationary{w, 1, n, 1, start, F32});
+    for (const char* w : {"haar", "db8", "coif17"})
+        measure(m, stationary{w, 1, n, 5, 0, F32});
+    for (auto type : {CUFILTER_DWT_F64, CUFILTER_DWT_C64})
+        for (const char* w : {"db4", "db10"}) {
+            for (int start : {0, 8})
+                measure(m, stationary{w, 1, n / 2, 1, start, type});
+            measure(m, stationary{w, 1, n / 2, 5, 0, type});
+        }
+    for (size_t cols : {64, 256, 1000, 1024, 4096, 65536})
+        for (int levels : {1, 5})
+            measure(m, stationary{"db4", n / cols, cols, levels, 0, F32});
+    for (int log2 = 10; log2 <= 22; log2 += 4)
+        for (int levels : {1, 5})
+            measure(m, stationary{"db4", 1, (size_t)1 << log2, levels, 0, F32});
+}
+
 void images(const memory& m)
 {
     for (const char* w : {"db4", "bior3.3"})
@@ -326,7 +423,7 @@ int main(int argc, char** argv)
         void (*run)(const memory&);
     } suites[] = {{"1d", signals},       {"modes", modes}, {"filters", filters},
                   {"batch", batches},    {"types", types}, {"small", small},
-                  {"host", host_memory}, {"2d", images}};
+                  {"host", host_memory}, {"2d", images},   {"stationary", stationaries}};
     int log2 = 28;
     std::vector<const char*> names;
     for (int i = 1; i < argc; ++i) {

@@ -60,6 +60,7 @@ struct cufilter_swt_config swt_config(const char* wavelet, size_t rows, size_t c
 {
     struct cufilter_swt_config config;
     cufilter_swt_defaults(&config, wavelet, rows, cols, levels);
+    config.device = runner::device();
     config.type = type_of<T>;
     return config;
 }
@@ -102,7 +103,7 @@ struct cufilter_dwt_config tree_config(const char* wavelet, int mode, int rank,
 {
     struct cufilter_dwt_config config;
     cufilter_dwt_defaults(&config, wavelet, rank, rows, cols);
-    config.device = CUFILTER_DEVICE_CPU;
+    config.device = runner::device();
     config.type = type_of<T>;
     config.mode = static_cast<enum cufilter_dwt_mode>(mode);
     config.levels = levels;
@@ -121,6 +122,7 @@ class dwt_stationary_test : public CppUnit::TestFixture
     CPPUNIT_TEST(test_kept);
     CPPUNIT_TEST(test_start_level);
     CPPUNIT_TEST(test_complex_and_rows);
+    CPPUNIT_TEST(test_handle);
     CPPUNIT_TEST(test_refused);
     CPPUNIT_TEST_SUITE_END();
 
@@ -269,6 +271,26 @@ public:
         }
     }
 
+    void test_handle()
+    {
+        auto config = swt_config<double>("db2", 3, 200, 4);
+        config.normalized = 1;
+        const stationary s = make(config);
+        char text[400];
+        CPPUNIT_ASSERT_EQUAL(runner::device(), cufilter_swt_get_device(s.get()));
+        CPPUNIT_ASSERT_EQUAL(runner::device() >= 0,
+                             cufilter_swt_get_stream(s.get()) != nullptr);
+        runner::expect(cufilter_swt_synchronize(s.get()), CUFILTER_OK, "synchronize");
+        const int length = cufilter_swt_describe(s.get(), text, sizeof text);
+        const std::string said = text;
+        CPPUNIT_ASSERT_EQUAL(said.size(), size_t(length));
+        CPPUNIT_ASSERT_MESSAGE(
+            said, said.find(": stationary db2 (4 taps), float64, 4 levels, normalized, 3 "
+                            "signals of 200") != std::string::npos);
+        CPPUNIT_ASSERT_EQUAL(runner::device() >= 0 ? size_t(0) : std::string::npos,
+                             said.find("GPU"));
+    }
+
     void test_refused()
     {
         using config = struct cufilter_swt_config;
@@ -290,7 +312,8 @@ public:
         fails(invalid, [](config& c) { c.device = -9; }, {"device", "-9"});
         fails(invalid, [](config& c) { c.type = static_cast<cufilter_dwt_type>(7); },
               {"type", "7"});
-        fails(CUFILTER_ERR_UNSUPPORTED, [](config& c) { c.device = 0; }, {"GPU"});
+        fails(cufilter_device_count() ? CUFILTER_ERR_NO_DEVICE : CUFILTER_ERR_NO_CUDA,
+              [](config& c) { c.device = 4321; }, {"cufilter_device"});
         const stationary s = make(swt_config<float>("db4", 2, 10, 1));
         float x[60];
         runner::expect(cufilter_swt_forward(s.get(), nullptr, 0, x, 0), invalid, "data");

@@ -45,6 +45,12 @@ void shuffle(const table& from, const table& to, size_t item, unsigned char salt
         }
 }
 
+void copy(const table& from, const table& to, size_t item)
+{
+    for (size_t r = 0; r < to.rows; ++r)
+        std::memcpy(to.p + r * to.pitch, from.p + r * from.pitch, to.cols * item);
+}
+
 // A level of the simplest of wavelets: a are the even items and d the odd ones, and what
 // is beyond x's n comes from its beginning.
 void split(const char* x, size_t n, char* a, char* d, size_t n_bands, size_t item)
@@ -248,8 +254,14 @@ enum cufilter_status dwt_copy_launch(const void* in, size_t in_pitch, void* out,
                                      enum cufilter_dwt_type type, cudaStream_t stream)
 {
     const size_t item = dwt_item_bytes(type);
-    return launch({(char*)const_cast<void*>(in), rows, cols, in_pitch * item},
-                  {(char*)out, rows, cols, out_pitch * item}, item, 0, nullptr, stream);
+    const table from = {(char*)const_cast<void*>(in), rows, cols, in_pitch * item};
+    const table to = {(char*)out, rows, cols, out_pitch * item};
+    return answer(model_cuda::queue(stream, "dwt copy", [=] {
+        table x = from, y = to;
+        x.p = reach(from.p, span(from, item));
+        y.p = reach(to.p, span(to, item));
+        copy(x, y, item);
+    }));
 }
 
 enum cufilter_status dwt_threshold_launch(enum cufilter_dwt_threshold_kind, double,
@@ -280,6 +292,7 @@ enum cufilter_status dwt_shrink_launch(const struct dwt_spec* spec,
 
 // Nothing here runs on the CPU.
 extern const struct dwt_backend dwt_backend_cpu = {};
+extern const struct dwt_backend dwt_backend_stationary_cpu = {};
 
 } // extern "C"
 
@@ -365,8 +378,10 @@ struct cufilter_dwt_band dwt_subject::details(int level) const
 
 void dwt_subject::expect_forward(const table& data, const table& coefs) const
 {
-    if (d_config.rank == 2 || d_config.levels == 0)
-        return shuffle(data, coefs, d_item, d_config.rank == 2 ? 3 : 0);
+    if (d_config.rank == 2)
+        return shuffle(data, coefs, d_item, 3);
+    if (d_config.levels == 0)
+        return copy(data, coefs, d_item);
     for (size_t r = 0; r < d_rows; ++r) {
         const char* const row = data.p + r * data.pitch;
         bytes x(row, row + data.cols * d_item);
@@ -383,8 +398,10 @@ void dwt_subject::expect_forward(const table& data, const table& coefs) const
 
 void dwt_subject::expect_inverse(const table& coefs, const table& data) const
 {
-    if (d_config.rank == 2 || d_config.levels == 0)
-        return shuffle(coefs, data, d_item, d_config.rank == 2 ? 5 : 0);
+    if (d_config.rank == 2)
+        return shuffle(coefs, data, d_item, 5);
+    if (d_config.levels == 0)
+        return copy(coefs, data, d_item);
     for (size_t r = 0; r < d_rows; ++r) {
         const char* const row = coefs.p + r * coefs.pitch;
         bytes a(row, row + details(d_config.levels).cols * d_item);

@@ -167,7 +167,7 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
     [CUFILTER_DWT_ROW_ITEMS] =
         {"dwt.row_items", CPU(1024), POWER(64, 65536),
          .meaning = "items of a row filtered together, in the first-level cache",
-         .reader = "dwt_cpu.c, dwt_stationary.c"},
+         .reader = "dwt_cpu.c, dwt_stationary_cpu.c"},
     [CUFILTER_DWT_STREAM_ITEMS] =
         {"dwt.stream_items", CPU(2048), POWER(256, 1048576),
          .meaning = "samples of a stream that go through all levels together",

@@ -18,11 +18,10 @@ struct cufilter_dwt {
     struct dwt_spec spec;
     char name[32];
     size_t most_rows;
-    const struct dwt_backend* backend;
-    void* self;
+    struct dwt_opened engine;
 };
 
-static const char* const type_names[] = {"float32", "float64", "complex64"};
+const char* const dwt_type_names[] = {"float32", "float64", "complex64"};
 
 static const char* const mode_names[] = {"zero",     "constant",      "symmetric",
                                          "periodic", "smooth",        "periodization",
@@ -138,8 +137,8 @@ void cufilter_dwt_destroy(cufilter_dwt* dwt)
 {
     if (!dwt)
         return;
-    if (dwt->backend)
-        dwt->backend->destroy(dwt->self);
+    if (dwt->engine.backend)
+        dwt->engine.backend->destroy(dwt->engine.self);
     for (int l = 0; l < CUFILTER_DWT_MAX_LEVELS; ++l) {
         dwt_axis_free(&dwt->spec.horizontal[l]);
         dwt_axis_free(&dwt->spec.vertical[l]);
@@ -148,11 +147,9 @@ void cufilter_dwt_destroy(cufilter_dwt* dwt)
     free(dwt);
 }
 
-static const struct dwt_backend* backend_of(int device, int rank)
+static const struct dwt_backend* gpu_backend(int rank)
 {
     (void)rank;
-    if (device < 0)
-        return &dwt_backend_cpu;
 #if defined CUFILTER_HAVE_CUDA && defined CUFILTER_HAVE_DWT_2D_GPU
     return &dwt_backend_gpu;
 #elif defined CUFILTER_HAVE_CUDA
@@ -162,33 +159,36 @@ static const struct dwt_backend* backend_of(int device, int rank)
 #endif
 }
 
-static enum cufilter_status open_backend(cufilter_dwt* d)
+static enum cufilter_status open_backend(struct dwt_opened* opened, struct dwt_spec* spec,
+                                         const struct dwt_backend* cpu, const char* where)
 {
-    const struct dwt_backend* const b = backend_of(d->spec.device, d->spec.rank);
+    const struct dwt_backend* const b = spec->device < 0 ? cpu : gpu_backend(spec->rank);
     if (!b)
         return cufilter_fail(CUFILTER_ERR_NO_CUDA,
-                             "cufilter_dwt_create: this build has no wavelet transform "
-                             "of rank %d for GPU %d",
-                             d->spec.rank, d->spec.device);
-    CUFILTER_TRY(b->create(&d->self, &d->spec));
-    d->backend = b;
+                             "%s: this build has no wavelet transform of rank %d for GPU "
+                             "%d",
+                             where, spec->rank, spec->device);
+    CUFILTER_TRY(b->create(&opened->self, spec));
+    opened->backend = b;
     return CUFILTER_OK;
 }
 
 /* AUTO means: never fail for want of a GPU. */
-static enum cufilter_status open_device(cufilter_dwt* d, int requested)
+enum cufilter_status dwt_open_device(struct dwt_opened* opened, struct dwt_spec* spec,
+                                     int requested, const struct dwt_backend* cpu,
+                                     const char* where)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
-    CUFILTER_TRY(cufilter_device_choose(requested, &d->spec.device));
-    const enum cufilter_status status = open_backend(d);
-    if (status == CUFILTER_OK || requested != CUFILTER_DEVICE_AUTO ||
-        d->spec.device < 0 || status == CUFILTER_ERR_INVALID || getenv("CUFILTER_DEVICE"))
+    CUFILTER_TRY(cufilter_device_choose(requested, &spec->device));
+    const enum cufilter_status status = open_backend(opened, spec, cpu, where);
+    if (status == CUFILTER_OK || requested != CUFILTER_DEVICE_AUTO || spec->device < 0 ||
+        status == CUFILTER_ERR_INVALID || getenv("CUFILTER_DEVICE"))
         return status;
     if (!atomic_flag_test_and_set(&warned))
         cufilter_log(CUFILTER_LOG_WARN, "wavelet transform runs on the CPU: %s",
                      cufilter_last_error());
-    d->spec.device = CUFILTER_DEVICE_CPU;
-    return open_backend(d);
+    spec->device = CUFILTER_DEVICE_CPU;
+    return open_backend(opened, spec, cpu, where);
 }
 
 enum cufilter_status cufilter_dwt_create(cufilter_dwt** dwt,
@@ -216,7 +216,8 @@ enum cufilter_status cufilter_dwt_create(cufilter_dwt** dwt,
     status = lay_out(&d->spec);
     if (status != CUFILTER_OK)
         goto fail;
-    status = open_device(d, config->device);
+    status = dwt_open_device(&d->engine, &d->spec, config->device, &dwt_backend_cpu,
+                             "cufilter_dwt_create");
     if (status != CUFILTER_OK)
         goto fail;
     *dwt = d;
@@ -245,7 +246,8 @@ int cufilter_dwt_get_device(const cufilter_dwt* dwt)
 
 void* cufilter_dwt_get_stream(const cufilter_dwt* dwt)
 {
-    return dwt->backend->stream ? dwt->backend->stream(dwt->self) : NULL;
+    return dwt->engine.backend->stream ? dwt->engine.backend->stream(dwt->engine.self)
+                                       : NULL;
 }
 
 size_t cufilter_dwt_band_count(const cufilter_dwt* dwt)
@@ -284,11 +286,12 @@ int cufilter_dwt_describe(const cufilter_dwt* dwt, char* text, size_t size)
 {
     const struct dwt_spec* const s = &dwt->spec;
     char where[512] = "CPU";
-    if (dwt->backend->describe)
-        dwt->backend->describe(dwt->self, where, sizeof where);
+    if (dwt->engine.backend->describe)
+        dwt->engine.backend->describe(dwt->engine.self, where, sizeof where);
     return snprintf(text, size, "%s: %s (%zu taps), %s, %s, %d levels, %zu %s %zu", where,
-                    dwt->name, s->filter_length, mode_names[s->mode], type_names[s->type],
-                    s->levels, s->rows, s->rank == 2 ? "by" : "signals of", s->cols);
+                    dwt->name, s->filter_length, mode_names[s->mode],
+                    dwt_type_names[s->type], s->levels, s->rows,
+                    s->rank == 2 ? "by" : "signals of", s->cols);
 }
 
 /* ------------------------------------------------------------------ transform */
@@ -355,7 +358,7 @@ enum cufilter_status cufilter_dwt_forward(cufilter_dwt* dwt, const void* data,
 {
     CUFILTER_TRY(
         check_call(dwt, data, &pitch, coefs, &coef_pitch, "cufilter_dwt_forward"));
-    return dwt->backend->forward(dwt->self, data, pitch, coefs, coef_pitch);
+    return dwt->engine.backend->forward(dwt->engine.self, data, pitch, coefs, coef_pitch);
 }
 
 enum cufilter_status cufilter_dwt_inverse(cufilter_dwt* dwt, const void* coefs,
@@ -363,7 +366,7 @@ enum cufilter_status cufilter_dwt_inverse(cufilter_dwt* dwt, const void* coefs,
 {
     CUFILTER_TRY(
         check_call(dwt, data, &pitch, coefs, &coef_pitch, "cufilter_dwt_inverse"));
-    return dwt->backend->inverse(dwt->self, coefs, coef_pitch, data, pitch);
+    return dwt->engine.backend->inverse(dwt->engine.self, coefs, coef_pitch, data, pitch);
 }
 
 enum cufilter_status cufilter_dwt_synchronize(cufilter_dwt* dwt)
@@ -371,7 +374,9 @@ enum cufilter_status cufilter_dwt_synchronize(cufilter_dwt* dwt)
     if (!dwt)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "cufilter_dwt_synchronize: dwt must not be NULL");
-    return dwt->backend->synchronize ? dwt->backend->synchronize(dwt->self) : CUFILTER_OK;
+    return dwt->engine.backend->synchronize
+               ? dwt->engine.backend->synchronize(dwt->engine.self)
+               : CUFILTER_OK;
 }
 
 /* ------------------------------------------------------------------ thresholds */
@@ -454,8 +459,9 @@ enum cufilter_status cufilter_dwt_shrink(const cufilter_dwt* dwt,
                              "%s: value must be UNIVERSAL (-1), or at least 0 and "
                              "finite, not %g",
                              where, value);
-    if (dwt->backend->shrink)
-        return dwt->backend->shrink(dwt->self, kind, value, coefs, coef_pitch);
+    if (dwt->engine.backend->shrink)
+        return dwt->engine.backend->shrink(dwt->engine.self, kind, value, coefs,
+                                           coef_pitch);
     return dwt_shrink(&dwt->spec, kind, value, coefs, coef_pitch);
 }
 
@@ -470,7 +476,7 @@ enum cufilter_status cufilter_dwt_apply_threshold(cufilter_dwt* dwt,
     CUFILTER_TRY(check_threshold(kind, value, dwt->spec.type, in, out, n, where));
     if (n == 0)
         return CUFILTER_OK;
-    if (dwt->backend->threshold)
-        return dwt->backend->threshold(dwt->self, kind, value, in, out, n);
+    if (dwt->engine.backend->threshold)
+        return dwt->engine.backend->threshold(dwt->engine.self, kind, value, in, out, n);
     return cufilter_dwt_threshold(kind, value, dwt->spec.type, in, out, n);
 }

@@ -45,14 +45,20 @@ struct rows {
     char* bounce;
 };
 
-static const struct dwt_engine_type* engine_of(int rank)
+static const struct dwt_engine_type* engine_of(const struct dwt_spec* spec)
 {
 #ifdef CUFILTER_HAVE_DWT_2D_GPU
-    if (rank == 2)
+    if (spec->rank == 2)
         return &dwt_engine_2d;
 #endif
-    (void)rank;
-    return &dwt_engine_1d;
+    return spec->stationary ? &dwt_engine_stationary : &dwt_engine_1d;
+}
+
+/* Whether the kernels touch each item of data and coefficients about once, so that these
+ * may lie in host memory. */
+static bool reaches_host(const struct dwt_spec* spec)
+{
+    return spec->rank == 1 && !spec->stationary;
 }
 
 static void gpu_destroy(void* self)
@@ -92,7 +98,7 @@ static enum cufilter_status gpu_create(void** self, const struct dwt_spec* spec)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY,
                              "cufilter_dwt_create: out of memory");
     g->spec = spec;
-    g->type = engine_of(spec->rank);
+    g->type = engine_of(spec);
     g->bounced_bytes = cufilter_tuned_size(CUFILTER_DWT_BOUNCE_BYTES, spec->device);
     enum cufilter_status status = open_device(g);
     if (status == CUFILTER_OK)
@@ -143,10 +149,10 @@ static enum cufilter_status find(const struct gpu* g, struct rows* r,
     if (memory == CUFILTER_MEMORY_DEVICE)
         return CUFILTER_OK;
     r->reach = DIRECT;
-    if (memory == CUFILTER_MEMORY_MAPPED && aligned && g->spec->rank == 1)
+    if (memory == CUFILTER_MEMORY_MAPPED && aligned && reaches_host(g->spec))
         return CUFILTER_OK;
     r->device_pitch = r->cols;
-    if (bytes <= g->bounced_bytes && g->spec->rank == 1) {
+    if (bytes <= g->bounced_bytes && reaches_host(g->spec)) {
         r->reach = BOUNCED;
         CUFILTER_TRY(cufilter_gpu_grow_pinned("dwt_gpu", pinned, bytes));
         r->device = pinned->device;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What lies between the wavelet transform's GPU backend and the kernels' launchers: the
- * engines for signals (1-D) and for an image (2-D). Not installed.
+ * engines for signals (1-D), for an image (2-D) and for the stationary transform. Not
+ * installed.
  *
  * An engine makes all levels of one transform. It is made for one specification, which
  * outlives it, with the device current; it holds what the launches need, workspace
@@ -37,6 +38,7 @@ struct dwt_engine_type {
 };
 extern const struct dwt_engine_type dwt_engine_1d; /* rank 1 */
 extern const struct dwt_engine_type dwt_engine_2d; /* rank 2 */
+extern const struct dwt_engine_type dwt_engine_stationary;
 
 /* Levels 0: copies `rows` rows of `cols` items. */
 enum cufilter_status dwt_copy_launch(const void* in, size_t in_pitch, void* out,

@@ -50,7 +50,20 @@ struct dwt_spec {
     size_t n_coefs;
     size_t detail[CUFILTER_DWT_MAX_LEVELS]; /* offset of the level's first detail band */
     size_t approximation;                   /* coefficients of A */
+
+    /* The stationary transform, of rank 1: no axes; the scale of its filters is in them.
+     * Level l = 1 .. has D at detail[l-1] and with `keep` A before it. */
+    bool stationary, keep;
+    int start_level;
 };
+
+/* Of level l of a stationary transform, modulo the period: 0 .. cols-1. */
+static inline size_t dwt_stationary_step(const struct dwt_spec* spec, int l)
+{
+    return ((size_t)1 << (spec->start_level + l - 1)) % spec->cols;
+}
+
+extern const char* const dwt_type_names[]; /* by enum cufilter_dwt_type */
 
 /* A copy of the named filters or, with wavelet NULL, of the given ones, checked, in one
  * allocation *taps that the caller frees. `where` is the function for messages. */
@@ -80,7 +93,20 @@ struct dwt_backend {
     int (*describe)(void* self, char* text, size_t size);
 };
 extern const struct dwt_backend dwt_backend_cpu;
+extern const struct dwt_backend dwt_backend_stationary_cpu;
 extern const struct dwt_backend dwt_backend_gpu;
+
+/* A backend and what it has made. */
+struct dwt_opened {
+    const struct dwt_backend* backend; /* NULL: none */
+    void* self;
+};
+
+/* Opens the device that `requested` leads to, spec->device: the GPU's backend or `cpu`.
+ */
+enum cufilter_status dwt_open_device(struct dwt_opened* opened, struct dwt_spec* spec,
+                                     int requested, const struct dwt_backend* cpu,
+                                     const char* where);
 
 /* out_a[i] = sum_k a[k] rows[k][i], out_b with b, i < n; outputs overlap no row. And
  * x[2i], x[2i+1] to and from two arrays. */

@@ -1,67 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The stationary wavelet transform: checks, the places of the bands, complex signals. */
+/* The stationary wavelet transform: checks, the places of the bands, the backend. */
 #include <cufilter/dwt_stationary.h>
 #include "dwt_internal.h"
-#include "../core/profile.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_ITEMS ((size_t)1 << 40)
 
-#define PASTE(a, b) a##_##b
-#define PASTE_EXPANDED(a, b) PASTE(a, b)
-#define TYPED(name) PASTE_EXPANDED(name, SUFFIX)
-#define KERNELS_OF(suffix) PASTE_EXPANDED(dwt_kernels, suffix)
-#define CHOOSE(suffix) PASTE_EXPANDED(dwt_kernels_choose, suffix)
-
-struct stationary {
-    enum cufilter_dwt_type type;
-    size_t rows, cols;
-    int levels, start_level;
-    bool normalized, keep;
-    struct cufilter_dwt_filters filters;
-};
-
-struct methods {
-    void (*destroy)(void* self);
-    void* (*create)(const struct stationary* s); /* NULL: out of memory */
-    void (*forward)(void* self, const struct stationary* s, const void* x, void* coefs);
-    void (*inverse)(void* self, const struct stationary* s, const void* coefs, void* y);
-};
-
-/* Of level l, modulo the period. */
-static size_t step_of(const struct stationary* s, int l)
-{
-    return l < 1 ? 0 : ((size_t)1 << (s->start_level + l - 1)) % s->cols;
-}
-
-/* The band that D of level l is; with `keep` A is the one before. */
-static size_t detail_at(const struct stationary* s, int l)
-{
-    const size_t above = (size_t)(s->levels - l);
-    return s->keep ? 2 * above + 1 : above + 1;
-}
-
-#define REAL float
-#define SUFFIX f32
-#include "dwt_stationary.inc"
-#undef REAL
-#undef SUFFIX
-#define REAL double
-#define SUFFIX f64
-#include "dwt_stationary.inc"
-#undef REAL
-#undef SUFFIX
-
 struct cufilter_swt {
-    struct stationary s;
-    double* taps;
-    const struct methods* methods;
-    void* engine;
-    float *data[2], *coefs[2]; /* complex: re and im of one signal */
+    struct dwt_spec spec;
+    char name[32];
+    bool normalized;
+    struct dwt_opened engine;
 };
 
 void cufilter_swt_defaults(struct cufilter_swt_config* config, const char* wavelet,
@@ -84,18 +38,11 @@ int cufilter_swt_max_level(size_t n)
     return level;
 }
 
+/* ------------------------------------------------------------------ life */
+
 static enum cufilter_status check_config(const struct cufilter_swt_config* c)
 {
     const char* const where = "cufilter_swt_create";
-    if (c->device >= 0)
-        return cufilter_fail(CUFILTER_ERR_UNSUPPORTED,
-                             "%s: the stationary transform has no GPU backend; device "
-                             "must be CPU or AUTO, not %d",
-                             where, c->device);
-    if (c->device != CUFILTER_DEVICE_CPU && c->device != CUFILTER_DEVICE_AUTO)
-        return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "%s: device must be CPU (-1) or AUTO (-2), not %d", where,
-                             c->device);
     if ((int)c->type < CUFILTER_DWT_F32 || (int)c->type > CUFILTER_DWT_C64)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: type must be F32, F64 or C64, not %d", where,
@@ -119,28 +66,44 @@ void cufilter_swt_destroy(cufilter_swt* swt)
 {
     if (!swt)
         return;
-    if (swt->methods)
-        swt->methods->destroy(swt->engine);
-    for (int part = 0; part < 2; ++part) {
-        cufilter_free(swt->data[part]);
-        cufilter_free(swt->coefs[part]);
-    }
-    free(swt->taps);
+    if (swt->engine.backend)
+        swt->engine.backend->destroy(swt->engine.self);
+    free(swt->spec.dec_lo);
     free(swt);
 }
 
-static bool allocate(cufilter_swt* swt)
+/* Of the filters, with the scale that belongs to them. */
+static enum cufilter_status take_filters(cufilter_swt* swt,
+                                         const struct cufilter_swt_config* c)
 {
-    swt->methods = swt->s.type == CUFILTER_DWT_F64 ? &methods_f64 : &methods_f32;
-    swt->engine = swt->methods->create(&swt->s);
-    for (int part = 0; part < 2 && swt->s.type == CUFILTER_DWT_C64; ++part) {
-        const size_t n = swt->s.cols * sizeof(float);
-        swt->data[part] = cufilter_alloc(n);
-        swt->coefs[part] = cufilter_alloc(cufilter_swt_band_count(swt) * n);
-        if (!swt->data[part] || !swt->coefs[part])
-            return false;
+    struct dwt_spec* const s = &swt->spec;
+    struct cufilter_dwt_filters f;
+    CUFILTER_TRY(
+        dwt_take_filters(c->wavelet, &c->filters, "cufilter_swt_create", &f, &s->dec_lo));
+    s->filter_length = f.length;
+    s->dec_hi = s->dec_lo + f.length;
+    s->rec_lo = s->dec_lo + 2 * f.length;
+    s->rec_hi = s->dec_lo + 3 * f.length;
+    const double forth = swt->normalized ? sqrt(0.5) : 1;
+    const double back = (swt->normalized ? sqrt(2.0) : 1) / 2;
+    for (size_t i = 0; i < 2 * f.length; ++i) {
+        s->dec_lo[i] *= forth;
+        s->rec_lo[i] *= back;
     }
-    return swt->engine != NULL;
+    snprintf(swt->name, sizeof swt->name, "%s", c->wavelet ? c->wavelet : "custom");
+    return CUFILTER_OK;
+}
+
+/* Bands from the coarsest on. */
+static void lay_out(struct dwt_spec* s)
+{
+    s->n_coefs = s->approximation = s->cols;
+    for (int l = s->levels; l >= 1; --l) {
+        if (s->keep && l < s->levels)
+            s->n_coefs += s->cols;
+        s->detail[l - 1] = s->n_coefs;
+        s->n_coefs += s->cols;
+    }
 }
 
 enum cufilter_status cufilter_swt_create(cufilter_swt** swt,
@@ -155,17 +118,22 @@ enum cufilter_status cufilter_swt_create(cufilter_swt** swt,
     cufilter_swt* const t = calloc(1, sizeof *t);
     if (!t)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", where);
-    t->s = (struct stationary){.type = config->type,
-                               .rows = config->rows,
-                               .cols = config->cols,
-                               .levels = config->levels,
-                               .start_level = config->start_level,
-                               .normalized = config->normalized != 0,
-                               .keep = config->keep != 0};
-    enum cufilter_status status = dwt_take_filters(config->wavelet, &config->filters,
-                                                   where, &t->s.filters, &t->taps);
-    if (status == CUFILTER_OK && !allocate(t))
-        status = cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", where);
+    t->spec.type = config->type;
+    t->spec.mode = CUFILTER_DWT_PERIODIC;
+    t->spec.rank = 1;
+    t->spec.levels = config->levels;
+    t->spec.rows = config->rows;
+    t->spec.cols = config->cols;
+    t->spec.stationary = true;
+    t->spec.keep = config->keep != 0;
+    t->spec.start_level = config->start_level;
+    t->normalized = config->normalized != 0;
+    enum cufilter_status status = take_filters(t, config);
+    if (status == CUFILTER_OK) {
+        lay_out(&t->spec);
+        status = dwt_open_device(&t->engine, &t->spec, config->device,
+                                 &dwt_backend_stationary_cpu, where);
+    }
     if (status != CUFILTER_OK)
         cufilter_swt_destroy(t);
     else
@@ -175,9 +143,34 @@ enum cufilter_status cufilter_swt_create(cufilter_swt** swt,
 
 size_t cufilter_swt_band_count(const cufilter_swt* swt)
 {
-    const size_t levels = (size_t)swt->s.levels;
-    return swt->s.keep && levels ? 2 * levels : levels + 1;
+    return swt->spec.n_coefs / swt->spec.cols;
 }
+
+int cufilter_swt_get_device(const cufilter_swt* swt)
+{
+    return swt->spec.device;
+}
+
+void* cufilter_swt_get_stream(const cufilter_swt* swt)
+{
+    const struct dwt_backend* const b = swt->engine.backend;
+    return b->stream ? b->stream(swt->engine.self) : NULL;
+}
+
+int cufilter_swt_describe(const cufilter_swt* swt, char* text, size_t size)
+{
+    const struct dwt_spec* const s = &swt->spec;
+    char where[512] = "CPU";
+    if (swt->engine.backend->describe)
+        swt->engine.backend->describe(swt->engine.self, where, sizeof where);
+    return snprintf(text, size,
+                    "%s: stationary %s (%zu taps), %s, %d levels%s%s, %zu signals of %zu",
+                    where, swt->name, s->filter_length, dwt_type_names[s->type],
+                    s->levels, swt->normalized ? ", normalized" : "",
+                    s->keep ? ", all A" : "", s->rows, s->cols);
+}
+
+/* ------------------------------------------------------------------ transform */
 
 static enum cufilter_status check_call(const cufilter_swt* swt, const void* data,
                                        size_t* pitch, const void* coefs,
@@ -188,7 +181,7 @@ static enum cufilter_status check_call(const cufilter_swt* swt, const void* data
                              !swt    ? "swt"
                              : !data ? "data"
                                      : "coefs");
-    const size_t n = swt->s.cols, n_coefs = cufilter_swt_band_count(swt) * n;
+    const size_t n = swt->spec.cols, n_coefs = swt->spec.n_coefs;
     *pitch = *pitch ? *pitch : n;
     *coef_pitch = *coef_pitch ? *coef_pitch : n_coefs;
     if (*pitch < n || *coef_pitch < n_coefs)
@@ -196,7 +189,8 @@ static enum cufilter_status check_call(const cufilter_swt* swt, const void* data
                              "%s: pitch and coef_pitch must be 0 or at least %zu and "
                              "%zu, not %zu and %zu",
                              where, n, n_coefs, *pitch, *coef_pitch);
-    const size_t item = swt->s.type == CUFILTER_DWT_F32 ? 4 : 8, last = swt->s.rows - 1;
+    const size_t item = swt->spec.type == CUFILTER_DWT_F32 ? 4 : 8;
+    const size_t last = swt->spec.rows - 1;
     const uintptr_t d = (uintptr_t)data, c = (uintptr_t)coefs;
     if (d < c + (last * *coef_pitch + n_coefs) * item &&
         c < d + (last * *pitch + n) * item)
@@ -212,23 +206,7 @@ enum cufilter_status cufilter_swt_forward(cufilter_swt* swt, const void* data,
 {
     CUFILTER_TRY(
         check_call(swt, data, &pitch, coefs, &coef_pitch, "cufilter_swt_forward"));
-    const struct stationary* const s = &swt->s;
-    const size_t item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
-    const struct dwt_kernels_f32* const k = dwt_kernels_choose_f32();
-    for (size_t r = 0; r < s->rows; ++r) {
-        const char* const x = (const char*)data + r * pitch * item;
-        char* const c = (char*)coefs + r * coef_pitch * item;
-        if (s->type != CUFILTER_DWT_C64) {
-            swt->methods->forward(swt->engine, s, x, c);
-            continue;
-        }
-        k->split((const float*)x, s->cols, swt->data[0], swt->data[1]);
-        for (int part = 0; part < 2; ++part)
-            swt->methods->forward(swt->engine, s, swt->data[part], swt->coefs[part]);
-        k->join(swt->coefs[0], swt->coefs[1], cufilter_swt_band_count(swt) * s->cols,
-                (float*)c);
-    }
-    return CUFILTER_OK;
+    return swt->engine.backend->forward(swt->engine.self, data, pitch, coefs, coef_pitch);
 }
 
 enum cufilter_status cufilter_swt_inverse(cufilter_swt* swt, const void* coefs,
@@ -236,21 +214,14 @@ enum cufilter_status cufilter_swt_inverse(cufilter_swt* swt, const void* coefs,
 {
     CUFILTER_TRY(
         check_call(swt, data, &pitch, coefs, &coef_pitch, "cufilter_swt_inverse"));
-    const struct stationary* const s = &swt->s;
-    const size_t item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
-    const struct dwt_kernels_f32* const k = dwt_kernels_choose_f32();
-    for (size_t r = 0; r < s->rows; ++r) {
-        char* const y = (char*)data + r * pitch * item;
-        const char* const c = (const char*)coefs + r * coef_pitch * item;
-        if (s->type != CUFILTER_DWT_C64) {
-            swt->methods->inverse(swt->engine, s, c, y);
-            continue;
-        }
-        k->split((const float*)c, cufilter_swt_band_count(swt) * s->cols, swt->coefs[0],
-                 swt->coefs[1]);
-        for (int part = 0; part < 2; ++part)
-            swt->methods->inverse(swt->engine, s, swt->coefs[part], swt->data[part]);
-        k->join(swt->data[0], swt->data[1], s->cols, (float*)y);
-    }
-    return CUFILTER_OK;
+    return swt->engine.backend->inverse(swt->engine.self, coefs, coef_pitch, data, pitch);
+}
+
+enum cufilter_status cufilter_swt_synchronize(cufilter_swt* swt)
+{
+    if (!swt)
+        return cufilter_fail(CUFILTER_ERR_INVALID,
+                             "cufilter_swt_synchronize: swt must not be NULL");
+    const struct dwt_backend* const b = swt->engine.backend;
+    return b->synchronize ? b->synchronize(swt->engine.self) : CUFILTER_OK;
 }

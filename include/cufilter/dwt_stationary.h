@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stationary (undecimated, a trous) wavelet transform of periodic signals, and its
- * inverse: PyWavelets' swt() and iswt(), for any length. On the CPU.
+ * inverse: PyWavelets' swt() and iswt(), for any length. On a GPU or the CPU.
  *
  * Level l = 1 .. of a signal of N samples, filters of F taps, step s = 2^(start + l - 1):
  *
@@ -30,9 +30,9 @@ CUFILTER_EXTERN_C_BEGIN
 
 /* What a transform is made from. */
 struct cufilter_swt_config {
-    int device;                  /* CPU or AUTO (the CPU); a GPU index is UNSUPPORTED */
-    enum cufilter_dwt_type type; /* default F32 */
-    const char* wavelet;         /* a name, or NULL: */
+    int device;                          /* see device.h; default CUFILTER_DEVICE_AUTO */
+    enum cufilter_dwt_type type;         /* default F32 */
+    const char* wavelet;                 /* a name, or NULL: */
     struct cufilter_dwt_filters filters; /* these */
     size_t rows;                         /* signals, at least 1 */
     size_t cols;                         /* samples of each, at least 1 */
@@ -54,8 +54,8 @@ CUFILTER_C_API void cufilter_swt_defaults(struct cufilter_swt_config* config,
 /* How often 2 divides n, 0 for n 0: the levels that PyWavelets allows. */
 CUFILTER_C_API int cufilter_swt_max_level(size_t n);
 
-/* Makes *swt from *config. INVALID for a broken rule, UNSUPPORTED for a GPU. Filters are
- * copied. */
+/* Makes *swt from *config. INVALID for a broken rule; NO_DEVICE, NO_CUDA or DEVICE_MEMORY
+ * where an explicit device cannot be used. Filters are copied. */
 CUFILTER_C_API enum cufilter_status
 cufilter_swt_create(cufilter_swt** swt, const struct cufilter_swt_config* config);
 
@@ -65,11 +65,13 @@ CUFILTER_C_API void cufilter_swt_destroy(cufilter_swt* swt);
 /* Bands of cols items: levels + 1, or with `keep` 2 levels (1 with levels 0). */
 CUFILTER_C_API size_t cufilter_swt_band_count(const cufilter_swt* swt);
 
-/* Transforms `data` to `coefs`, host pointers. Row r of the data begins at item r *
- * pitch; pitch 0: cols. The bands of row r follow each other from item r * coef_pitch on
- * (0: band_count() * cols): A_J D_J D_{J-1} .. D_1, or with `keep` A_J D_J A_{J-1}
- * D_{J-1} .. A_1 D_1. The inverse does not look at A_1 .. A_{J-1}. Data and coefficients
- * must not overlap. */
+/* Transforms `data` to `coefs`: host or device pointers, each its own way (items on a
+ * device must begin at multiples of their size); with both on the device the work is only
+ * queued on the handle's stream: see cufilter_swt_synchronize(). Row r of the data begins
+ * at item r * pitch; pitch 0: cols. The bands of row r follow each other from item r *
+ * coef_pitch on (0: band_count() * cols): A_J D_J D_{J-1} .. D_1, or with `keep` A_J D_J
+ * A_{J-1} D_{J-1} .. A_1 D_1. The inverse does not look at A_1 .. A_{J-1}. Data and
+ * coefficients must not overlap. */
 CUFILTER_C_API enum cufilter_status cufilter_swt_forward(cufilter_swt* swt,
                                                          const void* data, size_t pitch,
                                                          void* coefs, size_t coef_pitch);
@@ -79,6 +81,20 @@ CUFILTER_C_API enum cufilter_status cufilter_swt_inverse(cufilter_swt* swt,
                                                          const void* coefs,
                                                          size_t coef_pitch, void* data,
                                                          size_t pitch);
+
+/* Waits for queued work on device pointers; returns its first error. */
+CUFILTER_C_API enum cufilter_status cufilter_swt_synchronize(cufilter_swt* swt);
+
+/* CPU or GPU index in use. */
+CUFILTER_C_API int cufilter_swt_get_device(const cufilter_swt* swt);
+
+/* The handle's cudaStream_t for queueing work in order with it; NULL on the CPU. */
+CUFILTER_C_API void* cufilter_swt_get_stream(const cufilter_swt* swt);
+
+/* Writes one line to text[size]: device, wavelet, levels, shape; returns what snprintf()
+ * would. */
+CUFILTER_C_API int cufilter_swt_describe(const cufilter_swt* swt, char* text,
+                                         size_t size);
 
 CUFILTER_EXTERN_C_END
 

@@ -259,8 +259,7 @@ public:
     void run()
     {
         packets();
-        if (runner::device() < 0)
-            stationary();
+        stationary();
         threshold();
     }
 
@@ -302,6 +301,7 @@ private:
         cufilter_swt_config config;
         cufilter_swt_defaults(&config, wavelet.name.c_str(), d.spread(1, 4),
                               d.spread(1, 300), static_cast<int>(d.spread(0, 7)));
+        config.device = runner::device();
         config.type = type;
         config.start_level = static_cast<int>(d.spread(0, 6));
         config.normalized = d.one_in(2);
