@@ -104,32 +104,32 @@ __device__ __forceinline__ int vector_head(const T* p, int count)
     return head < count ? head : count;
 }
 
-/* Items first .. of a periodic row to shared memory, aligned there as they are in the
- * row; returns where they begin. Arrive with __pipeline_wait_prior(). */
+/* Items first .. of a periodic row, some of which are items 0 .. n-1, to shared memory,
+ * these aligned there as they are in the row; returns where the span begins. Arrive with
+ * __pipeline_wait_prior(). */
 template <typename T>
 __device__ __forceinline__ int load_span(const T* row, int64_t first, int count,
                                          int64_t n, T* to)
 {
     constexpr int V = dwt_item<T>::vector;
-    if (first < 0 || first + count > n) {
-        const int64_t start = dwt_modulo(first, n);
-        for (int i = (int)threadIdx.x; i < count; i += (int)blockDim.x) {
-            int64_t at = start + i;
-            at = at < n ? at : at - n;
-            to[i] = row[at < n ? at : at % n];
-        }
-        return 0;
-    }
-    const T* const from = row + first;
-    const int shift = misalignment(from), head = vector_head(from, count);
-    const int t = (int)threadIdx.x, vectors = (count - head) / V;
+    const int t = (int)threadIdx.x,
+              shift = (misalignment(row) + (int)(first % V) + V) % V;
+    const int begin = first < 0 ? (int)-first : 0;
+    const int end = first + count > n ? (int)(n - first) : count;
+    const T* const from = row + (first + begin);
+    T* const own = to + shift + begin;
+    const int head = vector_head(from, end - begin), vectors = (end - begin - head) / V;
     if (t < head)
-        to[shift + t] = from[t];
+        own[t] = from[t];
     for (int i = t; i < vectors; i += (int)blockDim.x)
-        __pipeline_memcpy_async(to + shift + head + i * V, from + head + i * V, 16);
+        __pipeline_memcpy_async(own + head + i * V, from + head + i * V, 16);
     const int tail = head + vectors * V + t;
-    if (tail < count)
-        to[shift + tail] = from[tail];
+    if (tail < end - begin)
+        own[tail] = from[tail];
+    for (int i = t; i < begin + count - end; i += (int)blockDim.x) {
+        const int k = i < begin ? i : i - begin + end;
+        to[shift + k] = row[dwt_modulo(first + k, n)];
+    }
     __pipeline_commit();
     return shift;
 }

@@ -241,7 +241,7 @@ static void widen(const struct dwt_spec* s, struct dwt_stationary_pass* p)
     if (p->step >= 8 * vector && p->step % vector == 0)
         plan_columns(p, vector);
     else if (p->step < 8 * vector && (p->step < vector || p->step % vector == 0) &&
-             p->n >= LEAST_STRIP && s->filter_length <= DWT_STATIONARY_SHORT)
+             p->n >= LEAST_STRIP && dwt_stationary_is_short(s))
         plan_strips(p, vector);
 }
 

@@ -27,10 +27,9 @@
 CUFILTER_EXTERN_C_BEGIN
 
 enum {
-    DWT_STATIONARY_FUSED = 6,     /* levels of a pass, at most */
-    DWT_STATIONARY_OUTPUTS = 7,   /* of a thread and level, in tiles */
-    DWT_STATIONARY_THREADS = 256, /* of a block, at most */
-    DWT_STATIONARY_SHORT = 8      /* taps of a filter that has kernels of its own */
+    DWT_STATIONARY_FUSED = 6,    /* levels of a pass, at most */
+    DWT_STATIONARY_OUTPUTS = 7,  /* of a thread and level, in tiles */
+    DWT_STATIONARY_THREADS = 256 /* of a block, at most */
 };
 
 enum dwt_stationary_way {
@@ -38,6 +37,14 @@ enum dwt_stationary_way {
     DWT_STATIONARY_COLUMNS,
     DWT_STATIONARY_STRIPS
 };
+/* Whether there are kernels for just so many taps, which strips need. */
+static inline bool dwt_stationary_is_short(const struct dwt_spec* spec)
+{
+    const size_t F = spec->filter_length;
+    return F <= 8 ||
+           (spec->type == CUFILTER_DWT_F32 && (F == 10 || F == 12 || F == 16 || F == 20));
+}
+
 /* Outputs of a column that a thread makes, by the items that it takes at a time. */
 #define DWT_STATIONARY_COLUMN(vector) ((vector) == 1 ? 8 : 4)
 

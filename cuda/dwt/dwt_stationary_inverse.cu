@@ -183,12 +183,21 @@ enum cufilter_status launch_typed(const struct dwt_spec* spec,
         return launch_short<T, 6>(spec, p, stream);
     case 8:
         return launch_short<T, 8>(spec, p, stream);
-    default: {
-        using bank = stationary_bank<T, 0>;
-        const bank any = {(const typename bank::pair*)taps, (int)spec->filter_length};
-        return launch(spec, p, any, stream);
     }
-    }
+    if constexpr (sizeof(T) == 4)
+        switch (spec->filter_length) {
+        case 10:
+            return launch_short<T, 10>(spec, p, stream);
+        case 12:
+            return launch_short<T, 12>(spec, p, stream);
+        case 16:
+            return launch_short<T, 16>(spec, p, stream);
+        case 20:
+            return launch_short<T, 20>(spec, p, stream);
+        }
+    using bank = stationary_bank<T, 0>;
+    const bank any = {(const typename bank::pair*)taps, (int)spec->filter_length};
+    return launch(spec, p, any, stream);
 }
 
 } // namespace
