@@ -5,7 +5,8 @@
  * between rows must stay so; the same bits from run to run. Exits with 77 where there is
  * no GPU.
  *
- *     dwt_stationary_gpu_test [lengths | random | long | custom | host | nan ...] */
+ *     dwt_stationary_gpu_test [lengths | levels | random | long | custom | host | nan
+ * ...] */
 #include <cufilter/cufilter.h>
 
 #include <algorithm>
@@ -284,6 +285,19 @@ void lengths(std::mt19937& rng)
     }
 }
 
+/* One level, whose step has kernels of its own where rows are aligned. */
+void single_levels(std::mt19937& rng)
+{
+    for (const char* w : wavelets)
+        for (int start = 0; start < 8; ++start)
+            for (size_t n : {32, 96, 512, 4096})
+                for (int type = 0; type < 3; ++type) {
+                    test_case c = make_case(w, type, 3, n, 1);
+                    c.config.start_level = start;
+                    check(c, rng);
+                }
+}
+
 void random_shapes(std::mt19937& rng)
 {
     const auto below = [&](size_t n) { return (size_t)(rng() % n); };
@@ -397,9 +411,10 @@ int main(int argc, char** argv)
     static const struct {
         const char* name;
         void (*run)(std::mt19937& rng);
-    } suites[] = {{"lengths", lengths},   {"random", random_shapes},
-                  {"long", long_signals}, {"custom", custom},
-                  {"host", host_memory},  {"nan", nan_footprint}};
+    } suites[] = {{"lengths", lengths},      {"levels", single_levels},
+                  {"random", random_shapes}, {"long", long_signals},
+                  {"custom", custom},        {"host", host_memory},
+                  {"nan", nan_footprint}};
     if (cufilter_device_count() == 0) {
         std::printf("no GPU: skipped\n");
         return 77;
