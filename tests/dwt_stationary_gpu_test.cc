@@ -5,13 +5,12 @@
  * between rows must stay so; the same bits from run to run. Exits with 77 where there is
  * no GPU.
  *
- *     dwt_stationary_gpu_test [lengths | levels | random | long | custom | host | nan
- * ...] */
+ *     dwt_stationary_gpu_test [lengths | levels | random | long | custom | host | nan ..]
+ */
 #include <cufilter/cufilter.h>
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
