@@ -19,13 +19,18 @@ class batch_buffers
 public:
     static constexpr int MAX_ITEMS = 1 << 28; /* of input; the runtime counts in int */
 
-    /* `outputs` items come out of a port for each `inputs` items into one.
+    /* `outputs` items come out of a port for each `inputs` items into one. A batch of 0:
+     * GNU Radio's own sizes on the CPU, and room for a GPU's call where one is `device`.
      * std::invalid_argument for a batch below 0 or beyond MAX_ITEMS. */
     batch_buffers(block& block, const std::string& name, int batch_items, int outputs,
-                  int inputs);
+                  int inputs, int device);
 
     /* Another multiple for the running graph; before the block is connected. */
     void set_granule(block& block, int granule);
+
+    /* Before buffers are made: a smaller one that the user set by set_max_output_buffer()
+     * on one of n ports goes first, as the runtime refuses less than a multiple. */
+    void fit(block& block, int n_ports) const;
 
     void started(block& block) const;
     void stopped(block& block) const;

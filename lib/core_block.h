@@ -20,6 +20,12 @@ class engine_block : public INTERFACE
 public:
     int device() const override { return d_engine.device(); }
 
+    bool check_topology(int n_inputs, int n_outputs) override
+    {
+        d_batch.fit(*this, n_outputs);
+        return INTERFACE::check_topology(n_inputs, n_outputs);
+    }
+
     bool start() override
     {
         d_batch.started(*this);
@@ -41,7 +47,7 @@ protected:
     engine_block(const std::string& name, int batch_items, int outputs, int inputs,
                  ARGUMENTS&&... arguments)
         : d_engine(std::forward<ARGUMENTS>(arguments)...),
-          d_batch(*this, name, batch_items, outputs, inputs)
+          d_batch(*this, name, batch_items, outputs, inputs, d_engine.device())
     {
     }
 

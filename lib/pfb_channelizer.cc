@@ -52,10 +52,10 @@ public:
     {
     }
 
-    bool check_topology(int, int noutputs) override
+    bool check_topology(int ninputs, int noutputs) override
     {
         connected(noutputs);
-        return true;
+        return pfb_block::check_topology(ninputs, noutputs);
     }
 
 private:

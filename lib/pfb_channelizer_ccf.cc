@@ -23,10 +23,10 @@ class channelizer_impl final : public pfb_block<pfb_channelizer_ccf, pfb_engine>
 public:
     channelizer_impl(const pfb_settings& settings, const std::vector<float>& taps);
 
-    bool check_topology(int, int noutputs) override
+    bool check_topology(int ninputs, int noutputs) override
     {
         connected(noutputs);
-        return true;
+        return pfb_block::check_topology(ninputs, noutputs);
     }
 
     bool start() override;

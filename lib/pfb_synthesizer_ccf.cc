@@ -24,10 +24,10 @@ public:
     {
     }
 
-    bool check_topology(int ninputs, int) override
+    bool check_topology(int ninputs, int noutputs) override
     {
         connected(ninputs);
-        return true;
+        return pfb_block::check_topology(ninputs, noutputs);
     }
 
     int work(int noutput_items, gr_vector_const_void_star& input_items,

@@ -163,7 +163,10 @@ class FftFilter(FirTestCase):
     def test_nothing_held_back(self):
         """Neither history nor a multiple: one item in, one item out."""
         block = cufilter.fft_filter_ccc(3, [1] * 5000)
-        self.assertEqual((block.history(), block.output_multiple()), (1, 1))
+        self.assertEqual(block.history(), 1)
+        # On a GPU it is large until the flowgraph runs, for the buffers' sake.
+        if block.device() < 0:
+            self.assertEqual(block.output_multiple(), 1)
         self.assertEqual(block.relative_rate(), 1 / 3)
 
 

@@ -73,6 +73,50 @@ class Restart(TestCase):
         gc.collect()
 
 
+class Buffers(TestCase):
+    def test_smaller_ones_by_the_user(self):
+        """set_max_output_buffer() goes before a batch, and while it stands only."""
+        x = random_items(self.rng, "c", 50021)
+        taps = random_taps(self.rng, "c", 65)
+        expected = convolve(x, taps)
+        for batch_items in (0, 1, 20000):
+            for most in (100, 5000, -1):
+                with self.subTest(batch_items=batch_items, most=most):
+                    block = cufilter.fft_filter_ccc(1, taps, batch_items=batch_items)
+                    block.set_max_output_buffer(most)
+                    self.assert_close(run(block, x, "cc"), expected)
+                    block.set_max_output_buffer(-1)
+                    self.assertEqual(len(run(block, x, "cc")), len(x))
+
+    def test_room_for_a_batch(self):
+        """Half a buffer holds the batch; without one, GNU Radio's own 32 KiB on the CPU
+        and 128 KiB on a GPU."""
+        for batch_items, least in ((0, None), (1, 4096), (100000, 100000)):
+            with self.subTest(batch_items=batch_items):
+                block = cufilter.fft_filter_ccc(1, [1], batch_items=batch_items)
+                if least is None:
+                    least = 4096 if block.device() < 0 else 16384
+                room = Room()
+                tb = gr.top_block()
+                tb.connect(room, block, blocks.head(8, 1000000), blocks.null_sink(8))
+                tb.run()
+                self.assertGreaterEqual(room.most, least)
+                self.assertLess(room.most, 2 * least)
+
+
+class Room(gr.sync_block):
+    """Zeros; keeps the most items that it was asked for at once: what its output holds."""
+
+    def __init__(self):
+        super().__init__("room", None, [np.complex64])
+        self.most = 0
+
+    def work(self, input_items, output_items):
+        self.most = max(self.most, len(output_items[0]))
+        output_items[0][:] = 0
+        return len(output_items[0])
+
+
 class Rewiring(TestCase):
     def test_inserted_and_removed_while_locked(self):
         """The sum of ones through [2] and [3] is 2, 3 or 6; items are neither lost in

@@ -19,10 +19,8 @@
 #define MIB (1024.0 * 1024.0)
 
 const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
-    /* On a GPU the direct form of short calls takes longer than predicted, so that what
-     * is close goes to the transform. */
     [CUFILTER_FIR_DIRECT_FAVOUR] =
-        {"fir.direct_favour", BOTH(1, 0.7), REAL(0.01, 100),
+        {"fir.direct_favour", BOTH(1, 1), REAL(0.01, 100),
          .meaning = "direct form where its predicted time is at most this many times the "
                     "transform's",
          .reader = "fir_cpu.c, fir_rule.c"},

@@ -150,10 +150,13 @@ __device__ __forceinline__ void dwt_load(int n, bool congruent, uint64_t* barrie
                 bytes += (uint32_t)(body * (int)sizeof(T));
             }
             bytes = dwt_warp_sum(bytes);
-            if (tid == 0) {
+            /* Racecheck takes these two for different threads' where they are one step.
+             */
+            if (tid == 0)
                 bulk_init(barrier);
+            __syncwarp();
+            if (tid == 0)
                 bulk_expect(barrier, bytes);
-            }
             __syncwarp();
             for (int i = tid; i < n; i += 32) {
                 const dwt_run<T> run = run_of(i);

@@ -420,7 +420,7 @@ double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
     d.spec = *spec, d.n_taps = n_taps;
     choose_tile(&d);
     const double most = (double)(threads / d.groups * Q) * (double)spec->decimation;
-    const double block = 1.5e-3 * ((double)n_in < most ? (double)n_in : most);
+    const double block = 2.3e-3 * ((double)n_in < most ? (double)n_in : most);
     return 3.6 + (all > block ? all : block);
 }
 

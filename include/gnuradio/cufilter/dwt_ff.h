@@ -40,7 +40,7 @@ public:
      * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
      * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
      * \param batch_items  vectors a call should be able to hold: the buffers on
-     * both sides are made that large. 0: GNU Radio's own size.
+     * both sides are made that large. 0: automatic.
      *
      * \throws std::invalid_argument a rule above is broken, or there is no such GPU
      * \throws std::runtime_error    a GPU asked for by number fails

@@ -39,7 +39,7 @@ public:
      *                     CUFILTER_DEVICE says, else the CPU: it is faster here but for
      *                     filters of some tens of taps in large batches
      * \param batch_items  samples a call should be able to hold: the buffers on both
-     * sides are made that large. 0: GNU Radio's own size.
+     * sides are made that large. 0: automatic.
      *
      * \throws std::invalid_argument a rule above is broken, or there is no such GPU
      * \throws std::runtime_error    a GPU asked for by number fails

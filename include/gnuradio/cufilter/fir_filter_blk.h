@@ -40,7 +40,7 @@ public:
      * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
      * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
      * \param batch_items  input items a call should be able to hold: the buffers on both
-     *                     sides are made that large. 0: GNU Radio's own size. Calls stay
+     *                     sides are made that large. 0: automatic. Calls stay
      *                     as short as the stream makes them, so this adds no latency.
      *
      * \throws std::invalid_argument a rule above is broken, or there is no such GPU

@@ -41,7 +41,7 @@ public:
      * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
      * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
      * \param batch_items  items a call should be able to hold: the buffers on both sides
-     *                     are made that large. 0: GNU Radio's own size. Calls stay as
+     *                     are made that large. 0: automatic. Calls stay as
      *                     short as the stream makes them, so this adds no latency.
      *
      * \throws std::out_of_range     alpha is outside 0 to 1, as the stock block does

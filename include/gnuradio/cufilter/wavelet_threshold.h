@@ -34,7 +34,7 @@ public:
      * \param vlen         items are vectors of so many coefficients
      * \param device       -1 or -2; a GPU by number must be there and is not used
      * \param batch_items  items a call should be able to hold: the buffers on both sides
-     *                     are made that large. 0: GNU Radio's own size.
+     *                     are made that large. 0: automatic.
      *
      * \throws std::invalid_argument a rule above is broken
      */
