@@ -22,15 +22,6 @@
 #define CCC(n_, D_, method_, items_) ANY_FIR(true, true, n_, D_, method_, items_)
 #define CCF(n_, D_, method_, items_) ANY_FIR(true, false, n_, D_, method_, items_)
 #define FFF(n_, D_, method_, items_) ANY_FIR(false, false, n_, D_, method_, items_)
-#define THREADED_CCC(n_, items_)                                                         \
-    {                                                                                    \
-        .test = {.core = BENCH_FIR,                                                      \
-                 .complex_data = true,                                                   \
-                 .complex_taps = true,                                                   \
-                 .taps = n_,                                                             \
-                 .decimation = 1},                                                       \
-        .items = items_, .threads = true                                                 \
-    }
 #define PFB(K_, R_, items_)                                                              \
     {                                                                                    \
         .test = {.core = BENCH_PFB,                                                      \
@@ -105,10 +96,6 @@ const struct bench_trial bench_trials[] = {
     {CPU("fir.near_bytes"), VALUES(3e5, 6e5, 2.4e6, 5e6, 2e7),
      .cases = {CCC(20000, 1, AUTO, 16384), CCC(80000, 1, AUTO, 16384),
                FFF(60000, 1, AUTO, 16384)}},
-    {CPU("fir.rows_points"), VALUES(2048, 8192, 16384, 32768, 131072),
-     .cases = {CCC(262144, 1, AUTO, 65536), FFF(262144, 1, AUTO, 65536)}},
-    {CPU("fir.thread_points"), VALUES(8192, 16384, 65536, 131072, 1073741824),
-     .cases = {THREADED_CCC(262144, 65536)}},
 
     {CPU("pfb.group_items"), VALUES(1024, 2048, 8192, 16384, 32768, 65536),
      .cases = {PFB(16, 16, 65536), PFB(72, 50, 65536), PFB(128, 64, 65536),

@@ -127,10 +127,7 @@ static int cpus(void)
 
 static enum cufilter_status use_threads(struct bench_subject* s)
 {
-    if (s->iir)
-        return cufilter_iir_set_threads(s->iir, cpus());
-    BENCH_TRY(cufilter_fir_set_threads(s->fir, cpus()));
-    return cufilter_fir_set_taps(s->fir, s->taps, s->n_taps);
+    return cufilter_iir_set_threads(s->iir, cpus());
 }
 
 static enum cufilter_status make_subject(struct tuned* t, int device)

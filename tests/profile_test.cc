@@ -189,8 +189,6 @@ public:
             {"fir.exact_favour", {1.0, none}},
             {"fir.pass_items", {1024, none}},
             {"fir.near_bytes", {1.2e6, none}},
-            {"fir.rows_points", {4096, none}},
-            {"fir.thread_points", {32768, none}},
             {"fir.zero_copy_bytes", {none, 3 << 19}},
             {"fir.zero_copy_bytes_long", {none, 3 << 18}},
             {"fir.chunk_least_bytes", {none, 512 << 10}},
@@ -284,7 +282,7 @@ public:
             CPPUNIT_ASSERT_EQUAL(2048.0, value_of("fir.pass_items"));
             CPPUNIT_ASSERT_EQUAL(0.625, value_of("fir.direct_favour"));
             CPPUNIT_ASSERT_EQUAL(4096.0, value_of("dwt.row_items"));
-            CPPUNIT_ASSERT_EQUAL(4096.0, value_of("fir.rows_points"));
+            CPPUNIT_ASSERT_EQUAL(1.2e6, value_of("fir.near_bytes"));
             char what[512];
             cufilter_profile_describe(CUFILTER_DEVICE_CPU, what, sizeof what);
             for (const char* word : {path.c_str(), "3 values", "9.8.7"})

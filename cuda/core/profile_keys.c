@@ -49,14 +49,6 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
         {"fir.near_bytes", CPU(1.2e6), INTEGER(0, 1073741824),
          .meaning = "spectra of a partitioned filter that are read from a near cache",
          .reader = "fir_cpu_grid.c"},
-    [CUFILTER_FIR_ROWS_POINTS] = {"fir.rows_points", CPU(4096), INTEGER(2048, 1073741824),
-                                  .meaning = "transforms from so many points on go by "
-                                             "rows and columns",
-                                  .reader = "fir_cpu_fft.c"},
-    [CUFILTER_FIR_THREAD_POINTS] =
-        {"fir.thread_points", CPU(32768), INTEGER(1024, 1073741824),
-         .meaning = "transforms from so many points on are worth waking threads",
-         .reader = "fir_cpu_fft.c"},
 
     /* Zero-copy reads the overlap of its transforms over the bus again, so long filters
      * change earlier. tests/transfer_bench: at 64 taps the two are equal at 1 MiB (56 us)

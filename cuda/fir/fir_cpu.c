@@ -127,7 +127,7 @@ const float* cpu_view(const struct cpu_source* source, int64_t from, size_t coun
                       float* dst)
 {
     const float* const items = cpu_in_place(source, from, count);
-    if (items && fftwf_alignment_of((float*)items) == 0)
+    if (items)
         return items;
     cpu_gather(source, from, count, dst);
     return dst;
@@ -175,27 +175,27 @@ static int16_t to_short(float v, bool round)
     return (int16_t)(round ? lrintf(v) : (long)v);
 }
 
+void cpu_pick(float* to, const float* from, size_t n, size_t step, size_t parts)
+{
+    /* With the sizes spelled out: a copy is one move then. */
+    if (step == 1)
+        memcpy(to, from, n * parts * sizeof *to);
+    else if (parts == 2)
+        for (size_t i = 0; i < n; ++i)
+            memcpy(to + 2 * i, from + i * step * 2, 2 * sizeof *to);
+    else
+        for (size_t i = 0; i < n; ++i)
+            memcpy(to + i, from + i * step, sizeof *to);
+}
+
 void cpu_store(const struct fir_spec* spec, void* y, const float* work, size_t n,
                size_t step)
 {
-    if (spec->type == CUFILTER_FIR_FSF) {
+    if (spec->type == CUFILTER_FIR_FSF)
         for (size_t i = 0; i < n; ++i)
             ((int16_t*)y)[i] = to_short(work[i * step], spec->round_output);
-        return;
-    }
-    const size_t size = spec->out_size, parts = cpu_parts(spec);
-    if (step == 1) {
-        memcpy(y, work, n * size);
-        return;
-    }
-    /* With the sizes spelled out: a copy is one move then. */
-    unsigned char* to = y;
-    if (parts == 2)
-        for (size_t i = 0; i < n; ++i)
-            memcpy(to + i * 2 * sizeof *work, work + i * step * 2, 2 * sizeof *work);
     else
-        for (size_t i = 0; i < n; ++i)
-            memcpy(to + i * sizeof *work, work + i * step, sizeof *work);
+        cpu_pick(y, work, n, step, cpu_parts(spec));
 }
 
 /* ------------------------------------------------------------------ the stream */

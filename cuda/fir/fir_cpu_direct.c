@@ -46,7 +46,7 @@ static double tiled_cost(const struct fir_spec* spec, size_t n_taps)
     const double sums = (double)(cpu_parts(spec) * (spec->complex_taps ? 2 : 1));
     if (n_taps > TILED_MAX_TAPS)
         return 1e30;
-    return 0.35 + 0.5 * (double)n_taps * sums / cpu_simd()->lanes;
+    return 0.35 + 0.5 * (double)n_taps * sums / (double)cpu_simd()->lanes;
 }
 
 /* Likewise: a call's own time, a window's sums and copies, and its vectors, of which long
@@ -61,7 +61,7 @@ static double dots_cost(const struct fir_spec* spec, size_t n_taps)
     const double far =
         vectors * (spec->complex_taps ? 192.0 : 128.0) > 32768.0 ? 1.8 : 1.0;
     const double of_vector =
-        (spec->complex_taps ? 0.58 : 0.23) * far * 16.0 / cpu_simd()->lanes;
+        (spec->complex_taps ? 0.58 : 0.23) * far * 16.0 / (double)cpu_simd()->lanes;
     return 0.15 + (of_window + vectors * of_vector) / (double)D;
 }
 

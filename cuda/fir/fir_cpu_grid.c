@@ -25,25 +25,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STAGES 3
-#define MAX_LEVELS 4
-#define NO_BLOCK INT64_MIN
-#define SUMS 4 /* blocks whose sums are made together */
-
 /* The grid repeats after as many items as GNU Radio's default buffers pass in one call.
  */
 #define PERIOD 4096
 
+#define MAX_STAGES 3
+#define MOST_BLOCK (PERIOD / SUMS) /* of the first level */
+#define MAX_LEVELS 4
+#define NO_BLOCK INT64_MIN
+#define SUMS 4 /* blocks whose sums are made together */
+
 /* One size of transform for one partition. */
 struct cpu_stage {
-    const struct cpu_fft *fft, *out; /* out: folded, for the inverse */
-    size_t lead;                     /* items before the block: a multiple of the fold */
+    const struct cpu_fft* fft;
     float* response;
     double cost; /* ns of a block */
 };
 
 struct cpu_level {
-    const struct cpu_fft *fft, *out;
+    const struct cpu_fft* fft;
     size_t block, n_parts;
     double cost;  /* ns of a block's transforms */
     size_t delay; /* blocks between an input block and the first output it adds to */
@@ -64,8 +64,6 @@ struct cpu_level {
 
 /* What make chooses before it allocates. */
 struct cpu_shape {
-    size_t fold;
-    bool all_folded;     /* as far as the decimation allows */
     size_t period, cuts; /* the grid: `cuts` blocks in `period` items */
     size_t fft_size;     /* of one partition; 0: several */
     size_t blocks[MAX_LEVELS];
@@ -83,7 +81,7 @@ struct cpu_grid {
     struct cpu_level levels[MAX_LEVELS];
     size_t n_levels;
     struct cpu_exact* exact; /* the taps of the stage, or of the first partition */
-    float *time, *bins, *folded, *work;
+    float *time, *bins, *work;
     uint64_t epoch;
     int64_t anchor; /* outputs lie at positions anchor + i D */
 };
@@ -95,88 +93,60 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 /* ------------------------------------------------------------------ the shape */
 
-/* The largest divisor of D that suits transforms. */
-static size_t fold_of(size_t decimation)
-{
-    static const size_t primes[] = {2, 3, 5, 7, 13};
-    size_t fold = 1;
-    for (size_t i = 0; i < sizeof primes / sizeof *primes; ++i)
-        while (decimation % primes[i] == 0 && fold * primes[i] <= 256) {
-            decimation /= primes[i];
-            fold *= primes[i];
-        }
-    return fold;
-}
-
-static size_t round_up(size_t n, size_t step)
-{
-    return (n + step - 1) / step * step;
-}
-
 /* ns for n items in and out of a transform, and its product. */
-static double block_cost(size_t n, size_t fold, bool real)
+static double block_cost(size_t n, bool real)
 {
-    const double both = cpu_fft_cost(n, real, fold > 1);
-    return 30.0 + both * (0.5 + 0.5 / (double)fold) + (real ? 0.3 : 0.55) * (double)n;
+    return 30.0 + cpu_fft_cost(n, real) + (real ? 0.15 : 0.3) * (double)n;
 }
 
-static double fold_cost(size_t n, size_t fold, bool real)
+/* Whether whole blocks are accurate to 2e-7 and stay in the caches: complex 4096 points
+ * and real 8192 are, to 1.8e-7. */
+static bool is_good_size(size_t n, bool real)
 {
-    const double a_point = real ? 0.35 : fold <= 8 ? 0.22 : 0.5;
-    return fold > 1 ? a_point * (double)n : 0.0;
+    return cpu_fft_has(n, real) && n <= (real ? 8192 : 4096);
 }
 
-/* Whether whole blocks of n points are accurate to 2e-7 and stay in the caches. Measured:
- * complex 2048 points 1.9e-7, 2560 1.8e-7 but slow, other large sizes worse; real 2048
- * points 2.0e-7, 2560 1.9e-7; of unfolded ones every D-th output, up to 2.03e-7. */
-static bool is_good_size(const struct cpu_shape* shape, size_t n, bool real)
+/* A call of PERIOD items ends within a block, which so is computed twice. What is open
+ * may be a third of a call. */
+static double with_open_block(size_t block)
 {
-    if (!shape->all_folded)
-        return n <= 1280;
-    if (real)
-        return n <= 2560 && n != 2048;
-    return n <= 1280 || n == 2048;
+    return 3 * block > PERIOD + 2 ? 1e30 : 1.0 + (double)block / (double)PERIOD;
 }
 
-/* Sizes of one partition: fold x {1, 3, 5} x a power of two. */
 static void shape_one(struct cpu_shape* best, const struct fir_spec* spec, size_t n_taps)
 {
-    static const size_t odd[] = {1, 3, 5};
     const bool real = !spec->complex_out;
-    const size_t fold = best->fold, D = spec->decimation;
-    const size_t lead = round_up(n_taps - 1, fold);
-    for (size_t i = 0; i < 3; ++i)
-        for (size_t n = 8 * fold * odd[i]; n <= 4096; n *= 2) {
-            const size_t valid = n > lead ? (n - lead) / D * D : 0;
-            if (n < 256 || valid < D || !is_good_size(best, n, real))
-                continue;
-            struct cpu_shape shape = *best;
-            shape.fft_size = n;
-            shape.period = valid;
-            shape.cuts = 1;
-            if (D == 1) {
-                shape.period = PERIOD;
-                shape.cuts = (PERIOD + valid - 1) / valid;
-            }
-            shape.cost = (double)shape.cuts *
-                         (block_cost(n, fold, real) + fold_cost(n, fold, real)) /
-                         (double)shape.period;
-            if (shape.cost < best->cost)
-                *best = shape;
-        }
+    const size_t lead = n_taps - 1;
+    for (size_t n = 128; n <= 8192; n += 64) {
+        if (n <= lead || !is_good_size(n, real))
+            continue;
+        struct cpu_shape shape = *best;
+        shape.fft_size = n;
+        shape.period = PERIOD;
+        shape.cuts = (PERIOD + n - lead - 1) / (n - lead);
+        const size_t block = PERIOD / shape.cuts;
+        shape.cost = with_open_block(block) * block_cost(n, real) / (double)block;
+        if (shape.cost < best->cost)
+            *best = shape;
+    }
 }
 
-/* ns an item of a level whose partitions hold taps [from, to). */
+/* ns an item of a level whose partitions hold taps [from, to). Blocks of the first are
+ * short enough for calls to hold SUMS, whose sums are made together; those of the others
+ * are gathered and what they give is added. */
 static double level_cost(const struct cpu_shape* shape, bool real, size_t block,
                          size_t from, size_t to)
 {
     const double n_parts = (double)((to - from + block - 1) / block);
     const double bins = real ? (double)block : 2.0 * (double)block;
-    const double bytes = n_parts * bins * 16.0;
-    const double a_bin = bytes < shape->near_bytes ? 0.17 : 0.85;
-    return (block_cost(2 * block, shape->fold, real) +
-            fold_cost(2 * block, shape->fold, real) + n_parts * bins * a_bin) /
-           (double)block;
+    const double bytes = n_parts * bins * 16.0, near = shape->near_bytes;
+    const double transforms = block_cost(2 * block, real);
+    if (from) {
+        const double a_bin = bytes < near ? 0.22 : bytes < 8.0 * near ? 0.3 : 0.9;
+        return (transforms + bins * (0.3 + n_parts * a_bin)) / (double)block;
+    }
+    const double a_bin = bytes < near ? 0.075 : 0.085;
+    return (with_open_block(block) * transforms + bins * n_parts * a_bin) / (double)block;
 }
 
 /* Adds to `shape` the cheapest levels from blocks of `block` up; returns their cost. */
@@ -205,43 +175,25 @@ static double shape_levels(struct cpu_shape* shape, bool real, size_t n_taps, si
 static void shape_many(struct cpu_shape* best, const struct fir_spec* spec, size_t n_taps)
 {
     const bool real = !spec->complex_out;
-    for (size_t odd = 1; odd <= 5; odd += 4)
-        for (size_t block = best->fold * odd; block <= 2048; block *= 2) {
-            struct cpu_shape shape = {.fold = best->fold,
-                                      .all_folded = best->all_folded,
-                                      .period = block,
-                                      .cuts = 1,
-                                      .near_bytes = best->near_bytes};
-            if (block < 64 || (block > 1280 && best->cost < 1e30) ||
-                !is_good_size(best, 2 * block, real))
-                continue;
-            shape.cost = shape_levels(&shape, real, n_taps, 0, block);
-            if (shape.cost < best->cost)
-                *best = shape;
-        }
+    for (size_t block = 64; block <= MOST_BLOCK; block += 64) {
+        struct cpu_shape shape = {
+            .period = block, .cuts = 1, .near_bytes = best->near_bytes};
+        if (!is_good_size(2 * block, real))
+            continue;
+        shape.cost = shape_levels(&shape, real, n_taps, 0, block);
+        if (shape.cost < best->cost)
+            *best = shape;
+    }
 }
 
-/* A fold shortens the inverse transforms, but has to be paid for and leaves fewer sizes:
- * all of the decimation, its powers of two, or nothing may be best. */
 static struct cpu_shape choose(const struct fir_spec* spec, size_t n_taps)
 {
-    const size_t all = fold_of(spec->decimation);
-    const size_t folds[] = {all, all & (~all + 1), 1};
-    struct cpu_shape best = {.cost = 1e30};
-    for (size_t i = 0; i < sizeof folds / sizeof *folds; ++i) {
-        struct cpu_shape shape = {
-            .fold = folds[i],
-            .all_folded = folds[i] == all,
-            .near_bytes = cufilter_tuned(CUFILTER_FIR_NEAR_BYTES, CUFILTER_DEVICE_CPU),
-            .cost = best.cost};
-        if (i > 0 && folds[i] == folds[i - 1])
-            continue;
-        if (spec->method != CUFILTER_FIR_PARTITIONED)
-            shape_one(&shape, spec, n_taps);
-        shape_many(&shape, spec, n_taps);
-        if (shape.cost < best.cost)
-            best = shape;
-    }
+    struct cpu_shape best = {
+        .near_bytes = cufilter_tuned(CUFILTER_FIR_NEAR_BYTES, CUFILTER_DEVICE_CPU),
+        .cost = 1e30};
+    if (spec->method != CUFILTER_FIR_PARTITIONED)
+        shape_one(&best, spec, n_taps);
+    shape_many(&best, spec, n_taps);
     return best;
 }
 
@@ -273,7 +225,6 @@ void cpu_grid_free(struct cpu_grid* plan)
     cpu_exact_free(plan->exact);
     cufilter_free(plan->time);
     cufilter_free(plan->bins);
-    cufilter_free(plan->folded);
     cufilter_free(plan->work);
     free(plan);
 }
@@ -284,27 +235,17 @@ static enum cufilter_status no_memory(size_t n)
                          "cufilter_fir: no memory for transforms of %zu points", n);
 }
 
-static enum cufilter_status get_transforms(const struct cpu_grid* plan, size_t n,
-                                           const struct cpu_fft** fft,
-                                           const struct cpu_fft** out)
-{
-    const bool real = plan->parts == 1;
-    const int n_threads = plan->spec.n_threads;
-    *fft = cpu_fft_get(n, real, n_threads, plan->shape.fold > 1);
-    *out = cpu_fft_get(n / plan->shape.fold, real, n_threads, plan->shape.fold > 1);
-    return *fft && *out ? CUFILTER_OK : no_memory(n);
-}
-
 static enum cufilter_status make_stage(struct cpu_grid* plan,
                                        const struct fir_design* design, size_t n)
 {
     struct cpu_stage* const stage = &plan->stages[plan->n_stages++];
-    CUFILTER_TRY(get_transforms(plan, n, &stage->fft, &stage->out));
-    stage->lead = round_up(plan->n_taps - 1, plan->shape.fold);
-    stage->cost = block_cost(n, plan->shape.fold, plan->parts == 1);
-    stage->response = cufilter_alloc(cpu_fft_floats(stage->fft) * sizeof(float));
+    const bool real = plan->parts == 1;
+    stage->fft = cpu_fft_get(n, real);
+    if (stage->fft)
+        stage->response = cufilter_alloc(2 * stage->fft->points * sizeof(float));
     if (!stage->response)
         return no_memory(n);
+    stage->cost = block_cost(n, real);
     return cpu_fft_response(stage->fft, design->h, 0, plan->n_taps, stage->response);
 }
 
@@ -312,14 +253,13 @@ static enum cufilter_status make_stage(struct cpu_grid* plan,
 static enum cufilter_status make_stages(struct cpu_grid* plan,
                                         const struct fir_design* design)
 {
-    const size_t n = plan->shape.fft_size, fold = plan->shape.fold;
+    const size_t n = plan->shape.fft_size;
+    const bool real = plan->parts == 1;
     CUFILTER_TRY(make_stage(plan, design, n));
-    const size_t half = n / 2, fifth = n / 8 * 5;
-    if (plan->spec.decimation == 1 && n % 64 == 0) {
-        if (fifth > plan->n_taps + n / 8)
-            CUFILTER_TRY(make_stage(plan, design, fifth / fold * fold));
-        if (half > plan->n_taps + n / 8)
-            CUFILTER_TRY(make_stage(plan, design, half));
+    for (size_t eighths = 6; eighths >= 4 && plan->n_stages < MAX_STAGES; --eighths) {
+        const size_t some = n / 8 * eighths;
+        if (some > plan->n_taps + n / 8 && cpu_fft_has(some, real))
+            CUFILTER_TRY(make_stage(plan, design, some));
     }
     return CUFILTER_OK;
 }
@@ -333,13 +273,15 @@ static enum cufilter_status make_level(struct cpu_grid* plan,
     const size_t from = index ? block : 0;
     const size_t to =
         index + 1 < shape->n_levels ? shape->blocks[index + 1] : plan->n_taps;
-    CUFILTER_TRY(get_transforms(plan, 2 * block, &level->fft, &level->out));
+    level->fft = cpu_fft_get(2 * block, plan->parts == 1);
+    if (!level->fft)
+        return no_memory(2 * block);
     level->block = block;
     level->n_parts = (to - from + block - 1) / block;
     level->delay = index ? 1 : 0;
-    level->cost = block_cost(2 * block, shape->fold, plan->parts == 1);
+    level->cost = block_cost(2 * block, plan->parts == 1);
     /* An odd number of cache lines: the rows' same bins fall into different sets. */
-    level->row = round_up(cpu_fft_floats(level->fft), 32) + 16;
+    level->row = 2 * level->fft->points + 16;
     const size_t bytes = level->row * sizeof(float);
     level->responses = cufilter_alloc(level->n_parts * bytes);
     level->n_rows = level->n_parts + SUMS - 1;
@@ -366,18 +308,16 @@ static enum cufilter_status make_scratch(struct cpu_grid* plan)
 {
     size_t floats = 0;
     for (size_t i = 0; i < plan->n_stages; ++i)
-        if (cpu_fft_floats(plan->stages[i].fft) > floats)
-            floats = cpu_fft_floats(plan->stages[i].fft);
+        if (2 * plan->stages[i].fft->points > floats)
+            floats = 2 * plan->stages[i].fft->points;
     for (size_t i = 0; i < plan->n_levels; ++i)
         if (plan->levels[i].row > floats)
             floats = plan->levels[i].row;
     const size_t bytes = (floats + 2 * CPU_TILE) * sizeof(float);
     plan->time = cufilter_alloc(bytes);
     plan->bins = cufilter_alloc(bytes);
-    plan->folded = cufilter_alloc(bytes);
     plan->work = cufilter_alloc(bytes + PERIOD * 2 * sizeof(float));
-    return plan->time && plan->bins && plan->folded && plan->work ? CUFILTER_OK
-                                                                  : no_memory(floats);
+    return plan->time && plan->bins && plan->work ? CUFILTER_OK : no_memory(floats);
 }
 
 enum cufilter_status cpu_grid_make(struct cpu_grid** out, const struct fir_spec* spec,
@@ -438,7 +378,7 @@ static void transform_block(struct cpu_grid* plan, const struct cpu_level* level
                             float* bins)
 {
     const int64_t block = (int64_t)level->block;
-    cpu_fft_forward(
+    cpu_simd()->fft_forward(
         level->fft,
         cpu_view(source, zero + (j - 1) * block, 2 * level->block, plan->time), bins);
 }
@@ -455,22 +395,10 @@ static void fill_line(struct cpu_grid* plan, struct cpu_level* level,
     level->last = level->last < j ? j : level->last;
 }
 
-/* bins -> time, of every fold-th sample. Destroys bins. */
-static void invert(struct cpu_grid* plan, const struct cpu_fft* fft,
-                   const struct cpu_fft* out, float* bins, float* time)
-{
-    if (fft == out) {
-        cpu_fft_inverse(fft, bins, time);
-        return;
-    }
-    cpu_fft_fold(fft, out, bins, plan->folded);
-    cpu_fft_inverse(out, plan->folded, time);
-}
-
 /* What the partitions add to output block k from the input blocks before it. Those of the
  * next blocks are made with it, as far as the call's input makes them known. */
-static const float* prepare_sum(struct cpu_grid* plan, struct cpu_level* level,
-                                const struct cpu_source* source, int64_t zero, int64_t k)
+static float* prepare_sum(struct cpu_grid* plan, struct cpu_level* level,
+                          const struct cpu_source* source, int64_t zero, int64_t k)
 {
     if (level->sum_block == NO_BLOCK || k < level->sum_block ||
         k >= level->sum_block + (int64_t)level->n_sums) {
@@ -488,41 +416,47 @@ static const float* prepare_sum(struct cpu_grid* plan, struct cpu_level* level,
             level->x[i] = row_of(level, newest - i);
         fill_line(plan, level, source, zero, k - (int64_t)n, all ? newest : k - 1);
         if (all)
-            cpu_simd()->sum_four(out, level->h, level->x, n, level->fft->bins);
+            cpu_simd()->sum_four(out, level->h, level->x, n, level->fft->points);
         else
             cpu_simd()->sum_products(out[0], NULL, level->h, level->x + SUMS - 1, n,
-                                     level->fft->bins);
+                                     level->fft->points);
         level->sum_block = k;
         level->n_sums = all ? SUMS : 1;
     }
     return level->sums + (size_t)(k - level->sum_block) * level->row;
 }
 
-/* The same in time. */
+/* The same in time. A whole block of the first level may want the sum again. */
 static void prepare_tail(struct cpu_grid* plan, struct cpu_level* level,
                          const struct cpu_source* source, int64_t zero, int64_t k)
 {
     if (level->tail_block == k)
         return;
-    memcpy(plan->bins, prepare_sum(plan, level, source, zero, k),
-           level->row * sizeof *plan->bins);
-    invert(plan, level->fft, level->out, plan->bins, level->tail);
+    float* bins = prepare_sum(plan, level, source, zero, k);
+    if (!level->delay)
+        bins = memcpy(plan->bins, bins, level->row * sizeof *bins);
+    cpu_simd()->fft_inverse(level->fft, bins, level->tail);
     level->tail_block = k;
 }
 
-/* work[i] += the level's tail at grid positions t + i D. */
+/* to[i] += the level's tail at grid positions t + i D. */
 static void add_tail(struct cpu_grid* plan, struct cpu_level* level,
-                     const struct cpu_source* source, int64_t zero, int64_t t, size_t n)
+                     const struct cpu_source* source, int64_t zero, int64_t t, size_t n,
+                     float* to)
 {
     const int64_t k = floor_div(t, (int64_t)level->block);
-    const size_t fold = plan->shape.fold, parts = plan->parts;
-    const size_t step = plan->spec.decimation / fold;
+    const size_t parts = plan->parts, step = plan->spec.decimation * parts;
     prepare_tail(plan, level, source, zero, k);
     const size_t offset = (size_t)(t - k * (int64_t)level->block);
-    const float* const tail = level->tail + (level->block + offset) / fold * parts;
+    const float* const tail = level->tail + (level->block + offset) * parts;
+    if (step == parts) {
+        for (size_t i = 0; i < n * parts; ++i)
+            to[i] += tail[i];
+        return;
+    }
     for (size_t i = 0; i < n; ++i)
         for (size_t p = 0; p < parts; ++p)
-            plan->work[i * parts + p] += tail[i * step * parts + p];
+            to[i * parts + p] += tail[i * step + p];
 }
 
 /* ------------------------------------------------------------------ a piece of a block
@@ -561,9 +495,10 @@ static const struct cpu_stage* stage_for(const struct cpu_grid* plan,
 {
     const struct cpu_stage* stage = &plan->stages[0];
     const size_t span = (piece->n - 1) * plan->spec.decimation + 1;
+    const size_t lead = plan->n_taps - 1;
     *start = piece->begin;
     for (size_t i = 1; !piece->complete && i < plan->n_stages; ++i)
-        if (plan->stages[i].lead + span <= plan->stages[i].fft->n) {
+        if (lead + span <= plan->stages[i].fft->n) {
             stage = &plan->stages[i];
             *start = piece->t;
         }
@@ -576,14 +511,15 @@ static const float* run_stage(struct cpu_grid* plan, const struct cpu_source* so
 {
     int64_t start;
     const struct cpu_stage* const stage = stage_for(plan, piece, &start);
-    cpu_fft_forward(stage->fft,
-                    cpu_view(source, piece->zero + start - (int64_t)stage->lead,
-                             stage->fft->n, plan->time),
-                    plan->bins);
-    cpu_simd()->multiply(plan->bins, stage->response, plan->bins, stage->fft->bins);
-    invert(plan, stage->fft, stage->out, plan->bins, plan->time);
-    const size_t offset = stage->lead + (size_t)(piece->t - start);
-    return plan->time + offset / plan->shape.fold * plan->parts;
+    const size_t lead = plan->n_taps - 1;
+    cpu_simd()->fft_forward(
+        stage->fft,
+        cpu_view(source, piece->zero + start - (int64_t)lead, stage->fft->n, plan->time),
+        plan->bins);
+    cpu_simd()->multiply(plan->bins, stage->response, plan->bins, stage->fft->points);
+    cpu_simd()->fft_inverse(stage->fft, plan->bins, plan->time);
+    const size_t offset = lead + (size_t)(piece->t - start);
+    return plan->time + offset * plan->parts;
 }
 
 /* Several partitions: the first level's part. */
@@ -600,10 +536,10 @@ static const float* run_partitions(struct cpu_grid* plan, const struct cpu_sourc
     } else {
         transform_block(plan, level, source, piece->zero, piece->k, plan->bins);
     }
-    cpu_simd()->sum_products(plan->work, sum, &response, &newest, 1, level->fft->bins);
-    invert(plan, level->fft, level->out, plan->work, plan->time);
+    cpu_simd()->sum_products(plan->work, sum, &response, &newest, 1, level->fft->points);
+    cpu_simd()->fft_inverse(level->fft, plan->work, plan->time);
     const size_t offset = level->block + (size_t)(piece->t - piece->begin);
-    return plan->time + offset / plan->shape.fold * plan->parts;
+    return plan->time + offset * plan->parts;
 }
 
 static double piece_cost(const struct cpu_grid* plan, const struct cpu_piece* piece)
@@ -617,30 +553,30 @@ static void run_piece(struct cpu_grid* plan, const struct cpu_job* job,
 {
     const struct cpu_source* const source = &job->source;
     const size_t D = plan->spec.decimation, parts = plan->parts;
-    const size_t step = D / plan->shape.fold;
     const bool is_short = 3 * ((piece->n - 1) * D + 1) <= source->n_in;
     const bool in_float =
         (piece->complete || is_short) &&
         piece_cost(plan, piece) <= cpu_exact_cost(plan->exact, piece->n, D);
+    /* Where outputs are in work format, they are summed where they go. */
+    const bool as_is = plan->spec.out_size == parts * sizeof(float);
+    float* const sums = as_is ? y : plan->work;
     size_t first_tail = 0;
     if (in_float) {
         const float* const found = plan->n_levels ? run_partitions(plan, source, piece)
                                                   : run_stage(plan, source, piece);
         if (plan->n_levels < 2) {
-            cpu_store(&plan->spec, y, found, piece->n, step);
+            cpu_store(&plan->spec, y, found, piece->n, D);
             return;
         }
-        for (size_t i = 0; i < piece->n; ++i)
-            memcpy(plan->work + i * parts, found + i * step * parts,
-                   parts * sizeof *found);
+        cpu_pick(sums, found, piece->n, D, parts);
         first_tail = 1;
     } else {
-        cpu_exact_run(plan->exact, source, piece->zero + piece->t, piece->n, D,
-                      plan->work);
+        cpu_exact_run(plan->exact, source, piece->zero + piece->t, piece->n, D, sums);
     }
     for (size_t i = first_tail; i < plan->n_levels; ++i)
-        add_tail(plan, &plan->levels[i], source, piece->zero, piece->t, piece->n);
-    cpu_store(&plan->spec, y, plan->work, piece->n, 1);
+        add_tail(plan, &plan->levels[i], source, piece->zero, piece->t, piece->n, sums);
+    if (!as_is)
+        cpu_store(&plan->spec, y, sums, piece->n, 1);
 }
 
 /* A new stream: the delay lines hold nothing of it. */

@@ -10,6 +10,8 @@
 
 #include <fftw3.h>
 
+struct cpu_fft;
+
 /* ------------------------------------------------------------------ vector kernels */
 
 /* One set of kernels for each instruction set; cpu_simd() gives the best one here. A
@@ -25,31 +27,24 @@ struct cpu_simd {
      * multiple of 16, where x is read, too, but does not matter. */
     void (*dots)(float* y, size_t n_windows, const float* x, size_t hop, size_t parts,
                  const float* gr, const float* gi, size_t n);
-    /* out[k] = h[k] x[k], complex. */
+    /* Bins of a transform; the inverse destroys them. */
+    void (*fft_forward)(const struct cpu_fft* fft, const float* time, float* bins);
+    void (*fft_inverse)(const struct cpu_fft* fft, float* bins, float* time);
+    /* Of n bins each: out = h x, and out = start + sum_p h[p] x[p] in order of p, where
+     * start NULL is 0. */
     void (*multiply)(float* out, const float* h, const float* x, size_t n);
-    /* out[k] = conj(h[k]) x[k]; n is a multiple of 8. */
-    void (*multiply_conjugate)(float* out, const float* h, const float* x, size_t n);
-    void (*multiply_double)(double* out, const double* h, const double* x, size_t n);
-    /* out[k] = start[k] + sum_p h[p][k] x[p][k], complex, in order of p; start NULL: 0.
-     */
     void (*sum_products)(float* out, const float* start, const float* const* h,
                          const float* const* x, size_t n_rows, size_t n);
     /* The same without start for out[0 .. 3], where out[b] meets x[p + 3 - b]: the blocks
      * of x, from the newest to the oldest, pass from each output to the next. */
     void (*sum_four)(float* const* out, const float* const* h, const float* const* x,
                      size_t n_rows, size_t n);
-    /* Transforms of 8 points down the columns of 8 rows of n_columns complex numbers, a
-     * multiple of 8; exponent sign -1 or 1. */
-    void (*transform_eight)(const float* in, float* out, size_t n_columns, float sign);
-    /* For real transforms by complex ones of half the size: with a = p[k], b = conj
-     * q[-k], v = w[k] or, for sign -1, its conjugate, p[k] = (a + b) + (a - b) v and
-     * q[-k] = conj((a + b) - (a - b) v), k in [0, n), complex. */
-    void (*twist)(float* p, float* q, const float* w, size_t n, float sign);
+    void (*multiply_double)(double* out, const double* h, const double* x, size_t n);
     /* sum_m g[m] x[m] in double; the complex form takes each part of the taps twice. */
     double (*dot)(const double* g, const double* x, size_t n);
     void (*dot_complex)(double y[2], const double* gr, const double* gi, const double* x,
                         size_t n);
-    double lanes; /* floats a vector operation */
+    size_t lanes; /* floats a vector operation */
 };
 
 #define CPU_TILE 64
@@ -58,43 +53,35 @@ const struct cpu_simd* cpu_simd(void);
 
 /* ------------------------------------------------------------------ transforms */
 
-/* A float transform of n samples in work format and its inverse, kept for the life of the
- * process: the same size always runs the same algorithm and so gives the same bits. */
+#define CPU_MOST_PASSES 8
+/* Floats of turns for four rows of w in the vectors: 3 vectors of pairs for the last
+ * transforms, then those before them (none, two or three). */
+#define CPU_END_TURNS(w) ((size_t)(w) * ((w) == 16 ? 12 : (w) == 8 ? 10 : 6))
+
+/* A float transform of n samples in work format and its inverse (fir_cpu_fft.inc), kept
+ * for the life of the process. Real samples are half as many points. */
 struct cpu_fft {
-    size_t n;
-    size_t bins; /* complex: n; real: n/2 + 1 */
-    bool real, in_order;
-    int n_threads;
-    fftwf_plan forward, inverse; /* of all points, or of one row */
-    float* twist;                /* real: w of twist(), in the order of the bins */
-    /* Large transforms out of order: bin f lies at (f % n_rows) n_columns + f / n_rows.
-     */
-    size_t n_rows, n_columns;
-    fftwf_plan strip_forward, strip_inverse;
-    float* turn;
+    size_t n, points;
+    bool real;
+    size_t n_passes;
+    int radix[CPU_MOST_PASSES];
+    float* turns[CPU_MOST_PASSES]; /* of each node's rows 1 and up */
+    float* end_turns;
     struct cpu_fft* next;
 };
 
-/* NULL where memory is exhausted. `n` is even where `real`. Bins may come in any order
- * unless `in_order`; products do not mind. */
-const struct cpu_fft* cpu_fft_get(size_t n, bool real, int n_threads, bool in_order);
+/* Whether there is one: points are 64 2^k, k from 0 up, once times 3 or 5. */
+bool cpu_fft_has(size_t n, bool real);
+/* NULL where memory is exhausted. */
+const struct cpu_fft* cpu_fft_get(size_t n, bool real);
 
-/* Buffers come from cufilter_alloc() and hold cpu_fft_floats() floats. */
-size_t cpu_fft_floats(const struct cpu_fft* fft);
-void cpu_fft_forward(const struct cpu_fft* fft, const float* time, float* bins);
-void cpu_fft_inverse(const struct cpu_fft* fft, float* bins, float* time);
-
-/* The bins of h[from .. from + count - 1] (double re, im), scaled so that forward,
- * product and inverse give the circular convolution. */
+/* Bins are 2 points floats in an order of their own. Those of h[from .. from + count - 1]
+ * (double re, im), scaled so that forward, product and inverse give the circular
+ * convolution, or for real samples the negacyclic one: what wraps changes its sign. */
 enum cufilter_status cpu_fft_response(const struct cpu_fft* fft, const double* h,
                                       size_t from, size_t count, float* bins);
 
-/* bins_out = the bins of every F-th sample, F = fft->n / out->n. Not in place; both in
- * order. */
-void cpu_fft_fold(const struct cpu_fft* fft, const struct cpu_fft* out, const float* bins,
-                  float* bins_out);
-
-/* The same in double, without folding. */
+/* In double, by FFTW; circular. */
 struct cpu_fft_double {
     size_t n, bins;
     bool real;
@@ -106,7 +93,7 @@ enum cufilter_status cpu_fft_double_response(const struct cpu_fft_double* fft,
                                              const double* h, size_t count, double* bins);
 
 /* Nanoseconds that a transform and its inverse take, roughly. */
-double cpu_fft_cost(size_t n, bool real, bool in_order);
+double cpu_fft_cost(size_t n, bool real);
 double cpu_fft_double_cost(size_t n, bool real);
 
 /* ------------------------------------------------------------------ the stream */
@@ -132,7 +119,7 @@ struct cpu_source {
 void cpu_gather(const struct cpu_source* source, int64_t from, size_t count, float* dst);
 /* The same items where they lie, or NULL: not all in the call, or not in work format. */
 const float* cpu_in_place(const struct cpu_source* source, int64_t from, size_t count);
-/* In place where a transform can take them so, else gathered in dst. */
+/* In place, else gathered in dst. */
 const float* cpu_view(const struct cpu_source* source, int64_t from, size_t count,
                       float* dst);
 /* Rows of `count` items, `step` items apart in x and `pitch` floats apart in dst. */
@@ -141,7 +128,8 @@ void cpu_gather_rows(const struct cpu_source* source, int64_t from, size_t step,
 void cpu_gather_double(const struct cpu_source* source, int64_t from, size_t count,
                        double* dst);
 
-/* Output items to y from n samples in work format, `step` apart. */
+/* n samples of from, `step` apart, to `to`; and to output items in y. */
+void cpu_pick(float* to, const float* from, size_t n, size_t step, size_t parts);
 void cpu_store(const struct fir_spec* spec, void* y, const float* work, size_t n,
                size_t step);
 

@@ -11,45 +11,51 @@ typedef int vint __attribute__((vector_size(64)));
 typedef double vdouble __attribute__((vector_size(64)));
 
 #define KERNEL(name) name##_baseline
-#define KERNEL_LANES 4.0
+#define KERNEL_WIDTH 4
 #define KERNEL_WINDOWS 1
 #include "fir_cpu_simd.inc"
 #undef KERNEL
-#undef KERNEL_LANES
+#undef KERNEL_WIDTH
 #undef KERNEL_WINDOWS
 
 #ifdef __x86_64__
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #define KERNEL(name) name##_avx2
-#define KERNEL_LANES 8.0
+#define KERNEL_WIDTH 8
 #define KERNEL_WINDOWS 2
 #include "fir_cpu_simd.inc"
 #undef KERNEL
-#undef KERNEL_LANES
+#undef KERNEL_WIDTH
 #undef KERNEL_WINDOWS
 #pragma GCC pop_options
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")
 #define KERNEL(name) name##_avx512
-#define KERNEL_LANES 16.0
+#define KERNEL_WIDTH 16
 #define KERNEL_WINDOWS 4
-#define KERNEL_MANY_REGISTERS
 #include "fir_cpu_simd.inc"
 #undef KERNEL
-#undef KERNEL_LANES
+#undef KERNEL_WIDTH
 #undef KERNEL_WINDOWS
 #pragma GCC pop_options
+#endif
+
+/* Tests build the narrower ones alone. */
+#ifndef CUFILTER_FIR_LANES
+#define CUFILTER_FIR_LANES 16
 #endif
 
 const struct cpu_simd* cpu_simd(void)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    if (CUFILTER_FIR_LANES >= 16 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw"))
         return &kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (CUFILTER_FIR_LANES >= 8 && __builtin_cpu_supports("avx2") &&
+        __builtin_cpu_supports("fma"))
         return &kernels_avx2;
 #endif
     return &kernels_baseline;

@@ -78,7 +78,7 @@ struct cufilter_fir_config {
 
     enum cufilter_fir_method method; /* default CUFILTER_FIR_AUTO */
     size_t fft_size;  /* a power of two, 2M .. MAX_FFT_SIZE; 0 (default): chosen */
-    int n_threads;    /* CPU threads of the FFT; default 1 */
+    int n_threads;    /* 1 and up, default 1; of no effect yet */
     int round_output; /* FSF: nearest instead of truncation; default 0 */
 };
 
@@ -127,8 +127,7 @@ CUFILTER_C_API enum cufilter_status cufilter_fir_set_response(cufilter_fir* fir,
                                                               size_t n_response,
                                                               size_t n_response_taps);
 
-/* n_threads CPU threads of the FFT, 1 and up, from the next set_taps() or set_response()
- * on; a GPU ignores the number. */
+/* n_threads, 1 and up, from the next set_taps() or set_response() on. */
 CUFILTER_C_API enum cufilter_status cufilter_fir_set_threads(cufilter_fir* fir,
                                                              int n_threads);
 

@@ -33,7 +33,7 @@ public:
     /*!
      * \param decimation   1 and up
      * \param taps         h[0] .. h[M-1], finite, 1 to 1048576 of them
-     * \param nthreads     threads of one transform on the CPU; a GPU ignores it
+     * \param nthreads     as in GNU Radio; a transform runs in one thread
      * \param device       -1 the CPU, 0 and up that GPU, -2 the first usable GPU, else
      * the CPU with one warning (or what the environment variable CUFILTER_DEVICE says)
      * \param batch_items  input items a call should be able to hold: the buffers on both
@@ -58,10 +58,10 @@ public:
     /*! \brief The taps in use. */
     virtual std::vector<float> taps() const = 0;
 
-    /*! \brief Threads of one transform on the CPU; a GPU ignores the number. */
+    /*! \brief Kept as in GNU Radio; a transform runs in one thread. */
     virtual void set_nthreads(int n) = 0;
 
-    /*! \brief Threads in use. */
+    /*! \brief The number given. */
     virtual int nthreads() const = 0;
 
     /*! \brief What the filter runs on: -1 the CPU, else the index of the GPU. */

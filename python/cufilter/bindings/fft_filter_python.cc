@@ -16,9 +16,7 @@ static void bind_one(py::module& m, const char* name, const char* types)
     const std::string doc =
         std::string("Fast FIR filter with decimation: ") + types + ".\n\n" + DOC_FORMULA +
         DOC_ARGUMENTS +
-        "nthreads: threads of one transform on the CPU; a GPU ignores "
-        "it.\n" +
-        DOC_PORT;
+        "nthreads: kept as in GNU Radio; a transform runs in one thread.\n" + DOC_PORT;
     py::class_<BLOCK, gr::sync_decimator, gr::sync_block, gr::block, gr::basic_block,
                std::shared_ptr<BLOCK>>(m, name, doc.c_str())
         .def(py::init(&BLOCK::make), py::arg("decimation"), py::arg("taps"),

@@ -75,8 +75,8 @@ static void bind_fft(py::module& m)
           py::arg("device") = CUFILTER_DEVICE_AUTO, py::arg("batch_items") = 0,
           without_gil())
         .def("set_nthreads", &block::set_nthreads, py::arg("n"), without_gil(),
-             "n threads of one transform on the CPU, 1 and up.")
-        .def("nthreads", &block::nthreads, "Threads of one transform on the CPU.");
+             "n, 1 and up, is kept as in GNU Radio, of no effect.")
+        .def("nthreads", &block::nthreads, "The number given.");
     bind_methods<block>(c);
 }
 
