@@ -51,7 +51,7 @@ class Channelize(unittest.TestCase):
 
     def execute(self, *arguments, stdin=None):
         return subprocess.run([PROGRAM, "-d", DEVICE, *map(str, arguments)], input=stdin,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
 
     def run_program(self, *arguments, stdin=None):
         result = self.execute(*arguments, stdin=stdin)

@@ -150,8 +150,7 @@ __device__ __forceinline__ void dwt_load(int n, bool congruent, uint64_t* barrie
                 bytes += (uint32_t)(body * (int)sizeof(T));
             }
             bytes = dwt_warp_sum(bytes);
-            /* Racecheck takes these two for different threads' where they are one step.
-             */
+            /* In two steps: racecheck takes them for different threads' in one. */
             if (tid == 0)
                 bulk_init(barrier);
             __syncwarp();

@@ -463,10 +463,12 @@ __device__ __forceinline__ void synthesise_inner(const dwt_pass& p,
             from -= head;
         }
         const uint32_t all = dwt_warp_sum(bytes);
-        if (i == 0) {
+        /* In two steps, as in dwt_load(). */
+        if (i == 0)
             bulk_init(barrier);
+        __syncwarp();
+        if (i == 0)
             bulk_expect(barrier, all);
-        }
         __syncwarp();
         if (bytes)
             bulk_copy(items + p.layout[0].area[i], from, bytes, barrier);

@@ -566,13 +566,15 @@ void* reach_bytes(const void* p, size_t bytes)
 void poke(void* device, const void* host, size_t bytes)
 {
     const std::lock_guard<std::recursive_mutex> held(m.lock);
-    std::memcpy(reach_bytes(device, bytes), host, bytes);
+    if (bytes)
+        std::memcpy(reach_bytes(device, bytes), host, bytes);
 }
 
 void peek(void* host, const void* device, size_t bytes)
 {
     const std::lock_guard<std::recursive_mutex> held(m.lock);
-    std::memcpy(host, reach_bytes(device, bytes), bytes);
+    if (bytes)
+        std::memcpy(host, reach_bytes(device, bytes), bytes);
 }
 
 } // namespace model_cuda
