@@ -62,10 +62,16 @@ def convolve(x, taps, decimation=1):
 
 
 def run_changed(block, x, at, change):
-    """Sends x through the block and calls change() once `at` items have gone into it."""
+    """Sends x through the block and calls change() once `at` items wait for it, if it has
+    not taken some of them yet, then once it has."""
     sink = SINKS["c" if np.iscomplexobj(x) else "f"]()
     tb = gr.top_block()
-    feeder = Feeder(x, at, change)
+
+    def change_in_the_middle():
+        wait_until(lambda: block.nitems_read(0) > 0)
+        change()
+
+    feeder = Feeder(x, at, change_in_the_middle)
     tb.connect(feeder, block, sink)
     tb.run()
     return np.array(sink.data(), x.dtype)

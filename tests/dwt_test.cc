@@ -9,11 +9,13 @@
 #include <cppunit/extensions/HelperMacros.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -122,6 +124,7 @@ class dwt_test : public CppUnit::TestFixture
     CPPUNIT_TEST(test_custom_bank);
     CPPUNIT_TEST(test_pitch);
     CPPUNIT_TEST(test_set_rows);
+    CPPUNIT_TEST(test_two_threads);
     CPPUNIT_TEST(test_complex);
     CPPUNIT_TEST(test_levels);
     CPPUNIT_TEST(test_threshold);
@@ -375,6 +378,32 @@ public:
         const handle image = make(config_of<float>("db4", 2, 2, 9, 50, 2));
         runner::expect(cufilter_dwt_set_rows(image.get(), 3), CUFILTER_ERR_INVALID,
                        "image");
+    }
+
+    /* Handles share kernels: what a short signal needs must not be all that a long one in
+     * another thread may have. */
+    void test_two_threads()
+    {
+        std::atomic<int> failures{0};
+        const auto work = [&failures](size_t n) {
+            std::mt19937 own(static_cast<unsigned>(n));
+            const handle d =
+                make(config_of<float>("db4", CUFILTER_DWT_SYMMETRIC, 1, 1, n, 3));
+            const auto x = noise<float>(own, n);
+            std::vector<float> c(cufilter_dwt_coef_count(d.get())), y(n);
+            for (int turn = 0; turn < 300; ++turn)
+                if (cufilter_dwt_forward(d.get(), x.data(), 0, c.data(), 0) !=
+                        CUFILTER_OK ||
+                    cufilter_dwt_inverse(d.get(), c.data(), 0, y.data(), 0) !=
+                        CUFILTER_OK)
+                    ++failures;
+            for (size_t i = 0; i < n; ++i)
+                failures += !(std::fabs(y[i] - x[i]) <= 1e-5);
+        };
+        std::thread other(work, 60);
+        work(9000);
+        other.join();
+        CPPUNIT_ASSERT_EQUAL(0, failures.load());
     }
 
     void test_complex()

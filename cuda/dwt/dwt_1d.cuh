@@ -6,6 +6,7 @@
 
 #include "dwt_1d.h"
 #include "dwt_device.cuh"
+#include "../core/shared_memory.cuh"
 #include "../pfb/pfb_bulk.cuh"
 
 namespace cufilter {

@@ -568,8 +568,7 @@ enum cufilter_status launch(const struct dwt_spec* spec, const struct dwt_pass* 
         b.pairs = p->filter_length / 2;
         bytes += 2 * sizeof(R) * (size_t)p->filter_length + 16;
     }
-    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-        synthesise<T, F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    CUFILTER_TRY(allow_all_shared_memory(synthesise<T, F>));
     const int64_t blocks = p->tiles ? (int64_t)(p->tiles + p->ends) * p->rows
                                     : (p->rows + p->rows_a_block - 1) / p->rows_a_block;
     synthesise<T, F><<<(unsigned)blocks, p->threads, bytes, stream>>>(*p, b);

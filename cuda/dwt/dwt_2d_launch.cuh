@@ -7,6 +7,7 @@
 #include <algorithm>
 #include "dwt_2d_forward.cuh"
 #include "dwt_2d_inverse.cuh"
+#include "../core/shared_memory.cuh"
 
 namespace cufilter {
 
@@ -158,12 +159,7 @@ enum cufilter_status dwt_inverse_launch(const dwt_2d_level& l, cudaStream_t stre
 template <class Kernel>
 enum cufilter_status dwt_allow_memory(Kernel kernel)
 {
-    int device, most;
-    CUFILTER_TRY_CUDA(cudaGetDevice(&device));
-    CUFILTER_TRY_CUDA(
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    CUFILTER_TRY_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+    CUFILTER_TRY(allow_all_shared_memory(kernel));
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute(kernel,
                                            cudaFuncAttributePreferredSharedMemoryCarveout,
                                            cudaSharedmemCarveoutMaxShared));

@@ -9,6 +9,7 @@
 #include <cuda_pipeline_primitives.h>
 #include "dwt_device.cuh"
 #include "dwt_stationary_gpu.h"
+#include "../core/shared_memory.cuh"
 
 namespace cufilter {
 
@@ -312,8 +313,7 @@ enum cufilter_status launch_tiles(Kernel kernel, const struct dwt_stationary_pas
 {
     const int64_t tiles = (p->n + p->tile - 1) / p->tile, most = INT_MAX / tiles;
     const size_t bytes = 2 * (size_t)p->room * item;
-    CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    CUFILTER_TRY(allow_all_shared_memory(kernel));
     for (int64_t row = 0; row < p->rows; row += most) {
         const int64_t rows = p->rows - row < most ? p->rows - row : most;
         kernel<<<(unsigned)(rows * tiles), p->threads, bytes, stream>>>(

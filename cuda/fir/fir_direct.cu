@@ -413,7 +413,9 @@ double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
         line ? (complex_samples(spec->type) ? 2.6 : 1.8) + 0.036 * products
              : (complex_samples(spec->type) ? 3.4 : 2.2) + 0.045 * products;
     const double all = (memory > work ? memory : work) * (double)n_in * 1e-6;
-    if (line)
+    /* Few taps are left to the direct form, which is exact where they and the items are
+     * whole numbers; of very many the transforms of short calls round worse. */
+    if (n_taps <= 32 || n_taps > 2048)
         return 3.6 + all;
     /* A short call is as long as its longest block, which loads its tile in rounds. */
     fir_direct d = {};

@@ -7,6 +7,7 @@
 #include "iir_gpu.h"
 #include "iir_tile.cuh"
 #include "../core/gpu_stream.h"
+#include "../core/shared_memory.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -202,9 +203,7 @@ enum cufilter_status fill(struct iir_warps* w, const struct iir_sections* sectio
     CUFILTER_TRY_CUDA(
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, w->device));
     w->dependent = major >= 9;
-    CUFILTER_TRY_CUDA(cudaFuncSetAttribute((const void*)w->run,
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           (int)w->shared));
+    CUFILTER_TRY(allow_all_shared_memory(w->run));
     CUFILTER_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &blocks, w->run, 32 * w->warps, w->shared));
     CUFILTER_TRY_CUDA(
