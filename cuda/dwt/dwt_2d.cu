@@ -44,7 +44,7 @@ bool is_long(const struct dwt_spec* spec)
 
 enum cufilter_status query(struct dwt_2d_gpu* gpu)
 {
-    int device, block, processor, major;
+    int device, block, processor;
     CUFILTER_TRY_CUDA(cudaGetDevice(&device));
     CUFILTER_TRY_CUDA(
         cudaDeviceGetAttribute(&gpu->processors, cudaDevAttrMultiProcessorCount, device));
@@ -52,9 +52,6 @@ enum cufilter_status query(struct dwt_2d_gpu* gpu)
         cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
         &processor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-    CUFILTER_TRY_CUDA(
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    gpu->early = major >= 9;
     gpu->block_memory = (size_t)block;
     gpu->processor_memory = (size_t)processor;
     return CUFILTER_OK;
@@ -84,7 +81,7 @@ enum cufilter_status allocate_long(image_engine* e)
         items = std::max(items, dwt_2d_long_workspace(e->spec, l));
     CUFILTER_TRY_CUDA(cudaMalloc(&e->lines, items * dwt_item_bytes(e->spec->type)));
     return with_type(e->spec, [&](auto item) {
-        return dwt_2d_long_taps<decltype(item)>(e->spec, &e->taps);
+        return dwt_2d_long_prepare<decltype(item)>(e->spec, &e->taps, &e->gpu.early);
     });
 }
 
@@ -104,8 +101,9 @@ enum cufilter_status prepare(image_engine* e)
 {
     if (is_long(e->spec))
         return allocate_long(e);
-    return with_type(e->spec,
-                     [&](auto item) { return dwt_2d_prepare<decltype(item)>(e->spec); });
+    return with_type(e->spec, [&](auto item) {
+        return dwt_2d_prepare<decltype(item)>(e->spec, &e->gpu.early);
+    });
 }
 
 enum cufilter_status make(struct dwt_engine** engine, const struct dwt_spec* spec)

@@ -13,6 +13,7 @@
 
 #include "dwt_2d.h"
 #include "dwt_device.cuh"
+#include "../core/launch.cuh"
 #include "../pfb/pfb_bulk.cuh"
 
 namespace cufilter {
@@ -208,14 +209,6 @@ __device__ __forceinline__ void dwt_barrier_arrive_after_copies(uint64_t* barrie
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(
                      shared_address(barrier))
                  : "memory");
-#endif
-}
-
-/* Lets the launch before in the stream finish, where this one began early. */
-__device__ __forceinline__ void dwt_await_previous()
-{
-#if CUFILTER_BULK_COPIES
-    asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

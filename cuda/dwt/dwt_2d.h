@@ -41,9 +41,10 @@ struct dwt_2d_level {
     bool intermediate;
 };
 
-/* To be called once, with the device current, before launches of this spec. */
+/* To be called once, with the device current, before launches of this spec; says whether
+ * these may begin early. */
 template <class T>
-enum cufilter_status dwt_2d_prepare(const struct dwt_spec* spec);
+enum cufilter_status dwt_2d_prepare(const struct dwt_spec* spec, bool* early);
 template <class T>
 enum cufilter_status dwt_2d_forward(const struct dwt_2d_level& level,
                                     cudaStream_t stream);
@@ -51,10 +52,11 @@ template <class T>
 enum cufilter_status dwt_2d_inverse(const struct dwt_2d_level& level,
                                     cudaStream_t stream);
 
-/* Filters of more than DWT_2D_MAX_TILE taps: their taps in device memory, and the items
- * of workspace that a level needs. */
+/* Filters of more than DWT_2D_MAX_TILE taps: the same, their taps in device memory, and
+ * the items of workspace that a level needs. */
 template <class T>
-enum cufilter_status dwt_2d_long_taps(const struct dwt_spec* spec, void** taps);
+enum cufilter_status dwt_2d_long_prepare(const struct dwt_spec* spec, void** taps,
+                                         bool* early);
 size_t dwt_2d_long_workspace(const struct dwt_spec* spec, int level);
 template <class T>
 enum cufilter_status dwt_2d_long_forward(const struct dwt_2d_level& level,

@@ -353,8 +353,8 @@ __global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
     const dwt_pipe<T, dwt_forward_source<T, F>> pipe(source, memory, p.stages,
                                                      p.row_items, source.beyond);
     pipe.init(blockDim.x / 32 - 1);
-    release_dependents();
-    dwt_await_previous();
+    begin_next_launch();
+    await_launch_before();
     /* Each shift needs its own code. Rows of a suitable pitch are all alike. */
     const int shift = source.shift_step || source.composed() ? -1 : source.shift0;
     if (shift == 0)

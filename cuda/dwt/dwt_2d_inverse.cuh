@@ -242,8 +242,8 @@ __global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
     const dwt_pipe<T, source_type> pipe(source, memory, p.stages, p.row_items,
                                         source.beyond);
     pipe.init(blockDim.x / 32 - 1);
-    release_dependents();
-    dwt_await_previous();
+    begin_next_launch();
+    await_launch_before();
     if constexpr (dwt_columns < T >> 1) {
         const int odd = source.shifts0 & 0x01010101;
         const bool alike = source.a_step % 2 == 0 && source.step % 2 == 0;

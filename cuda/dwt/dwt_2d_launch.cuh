@@ -79,27 +79,16 @@ void dwt_cut(dwt_tile_plan& t, const dwt_2d_level& level, int wide, int high, in
     t.stages = std::min({t.stages, t.stages_for(t.rows), 32});
 }
 
-/* It may begin while the launch before in the stream ends: kernels wait for that before
- * they touch memory. */
 template <class... Parameters>
 enum cufilter_status dwt_2d_launch(const char* name, const dwt_tile_plan& t, int high,
                                    const dwt_2d_gpu& gpu, cudaStream_t stream,
                                    void (*kernel)(Parameters...),
                                    Parameters... parameters)
 {
-    cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = dim3((unsigned)t.strips * (unsigned)((high + t.rows - 1) / t.rows));
-    config.blockDim = dim3((unsigned)(32 * (t.warps + 1)));
-    config.dynamicSmemBytes = t.bytes();
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = gpu.early ? 1 : 0;
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, parameters...);
-    return error == cudaSuccess ? CUFILTER_OK
-                                : cufilter_cuda_fail(error, "dwt_gpu", name);
+    const launch_shape shape = {
+        dim3((unsigned)t.strips * (unsigned)((high + t.rows - 1) / t.rows)),
+        (unsigned)(32 * (t.warps + 1)), t.bytes(), stream, gpu.early};
+    return launch_kernel("dwt_gpu", name, shape, kernel, parameters...);
 }
 
 /* ------------------------------------------------------------------ forward */
@@ -171,8 +160,9 @@ struct dwt_of_length {
     /* skip is 1 where F/2 - 1, or F - 2, is odd. */
     static constexpr int skips = F % 4 == 0;
 
-    static enum cufilter_status prepare()
+    static enum cufilter_status prepare(bool* early)
     {
+        CUFILTER_TRY(may_launch_early(dwt_forward_kernel<T, F>, early));
         CUFILTER_TRY(dwt_allow_memory(dwt_forward_kernel<T, F>));
         if constexpr (skips)
             CUFILTER_TRY(dwt_allow_memory(dwt_inverse_kernel<T, F, 1>));
@@ -207,10 +197,10 @@ enum cufilter_status dwt_with_length(size_t length, Call call)
 } // namespace cufilter
 
 template <class T>
-enum cufilter_status dwt_2d_prepare(const struct dwt_spec* spec)
+enum cufilter_status dwt_2d_prepare(const struct dwt_spec* spec, bool* early)
 {
     return cufilter::dwt_with_length<T>(spec->filter_length,
-                                        [](auto f) { return f.prepare(); });
+                                        [&](auto f) { return f.prepare(early); });
 }
 template <class T>
 enum cufilter_status dwt_2d_forward(const struct dwt_2d_level& level, cudaStream_t stream)
@@ -226,7 +216,7 @@ enum cufilter_status dwt_2d_inverse(const struct dwt_2d_level& level, cudaStream
 }
 
 #define DWT_2D_INSTANTIATE(T)                                                            \
-    template enum cufilter_status dwt_2d_prepare<T>(const struct dwt_spec*);             \
+    template enum cufilter_status dwt_2d_prepare<T>(const struct dwt_spec*, bool*);      \
     template enum cufilter_status dwt_2d_forward<T>(const struct dwt_2d_level&,          \
                                                     cudaStream_t);                       \
     template enum cufilter_status dwt_2d_inverse<T>(const struct dwt_2d_level&,          \

@@ -87,7 +87,6 @@ struct dwt_long_args {
     T* out[2][2];                        /* inverse the second is not used */
     ptrdiff_t in_pitch[2], out_pitch[2]; /* of in[0][0], and of the others */
     int across; /* along a row: threads that share one, a power of two */
-    bool early; /* the launch may begin early */
 };
 
 /* ------------------------------------------------------------------ along a row */
@@ -117,8 +116,8 @@ __global__ void __launch_bounds__(dwt_long_threads)
 
     for (int i = threadIdx.x; i < p.half; i += dwt_long_threads)
         taps[i] = p.taps[i];
-    release_dependents();
-    dwt_await_previous();
+    begin_next_launch();
+    await_launch_before();
     const int used = min(row_outputs, p.axis.n_out - o0) + p.half - 1;
     if (row < p.lines)
         for (int k = x; k < pairs; k += p.across) {
@@ -224,8 +223,8 @@ __global__ void __launch_bounds__(32 * dwt_long_warps)
 
     for (int i = threadIdx.x; i < p.half; i += blockDim.x)
         taps[i] = p.taps[i];
-    release_dependents();
-    dwt_await_previous();
+    begin_next_launch();
+    await_launch_before();
     __syncthreads();
     if (column >= p.lines || o0 >= p.axis.n_out)
         return;
@@ -276,29 +275,8 @@ constexpr size_t dwt_long_tap_bytes(int half)
     return (size_t)half * sizeof(dwt_quad<typename dwt_item<T>::real>);
 }
 
-template <class T>
-enum cufilter_status dwt_long_launch(const char* name, dim3 grid, unsigned threads,
-                                     size_t memory, cudaStream_t stream,
-                                     void (*kernel)(dwt_long_args<T>),
-                                     const dwt_long_args<T>& p)
-{
-    cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = grid;
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = memory;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = p.early ? 1 : 0;
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, p);
-    return error == cudaSuccess ? CUFILTER_OK
-                                : cufilter_cuda_fail(error, "dwt_gpu", name);
-}
-
 template <class T, bool INVERSE>
-enum cufilter_status dwt_long_rows(dwt_long_args<T> p, cudaStream_t stream)
+enum cufilter_status dwt_long_rows(dwt_long_args<T> p, bool early, cudaStream_t stream)
 {
     constexpr int R = dwt_long_outputs;
     int rows, chunk;
@@ -312,22 +290,23 @@ enum cufilter_status dwt_long_rows(dwt_long_args<T> p, cudaStream_t stream)
             break;
     }
     const unsigned chunks = (unsigned)((p.axis.n_out + chunk - 1) / chunk);
-    return dwt_long_launch<T>("the wavelet transform along rows",
-                              dim3(chunks * (unsigned)((p.lines + rows - 1) / rows)),
-                              dwt_long_threads, memory, stream,
-                              dwt_long_rows_kernel<T, INVERSE>, p);
+    const launch_shape shape = {dim3(chunks * (unsigned)((p.lines + rows - 1) / rows)),
+                                dwt_long_threads, memory, stream, early};
+    return launch_kernel("dwt_gpu", "the wavelet transform along rows", shape,
+                         dwt_long_rows_kernel<T, INVERSE>, p);
 }
 
 template <class T, bool INVERSE>
-enum cufilter_status dwt_long_columns(const dwt_long_args<T>& p, cudaStream_t stream)
+enum cufilter_status dwt_long_columns(const dwt_long_args<T>& p, bool early,
+                                      cudaStream_t stream)
 {
     const int rows = dwt_long_warps * dwt_long_outputs;
     const unsigned chunks = (unsigned)((p.lines + 31) / 32);
-    return dwt_long_launch<T>(
-        "the wavelet transform along columns",
+    const launch_shape shape = {
         dim3(chunks * (unsigned)((p.axis.n_out + rows - 1) / rows), 1, 2),
-        32 * dwt_long_warps, dwt_long_tap_bytes<T>(p.half), stream,
-        dwt_long_columns_kernel<T, INVERSE>, p);
+        32 * dwt_long_warps, dwt_long_tap_bytes<T>(p.half), stream, early};
+    return launch_kernel("dwt_gpu", "the wavelet transform along columns", shape,
+                         dwt_long_columns_kernel<T, INVERSE>, p);
 }
 
 template <class T>
@@ -368,8 +347,10 @@ size_t dwt_2d_long_workspace(const struct dwt_spec* spec, int level)
 }
 
 template <class T>
-enum cufilter_status dwt_2d_long_taps(const struct dwt_spec* s, void** taps)
+enum cufilter_status dwt_2d_long_prepare(const struct dwt_spec* s, void** taps,
+                                         bool* early)
 {
+    CUFILTER_TRY(may_launch_early(dwt_long_rows_kernel<T, false>, early));
     using real = typename dwt_item<T>::real;
     using quad = dwt_quad<real>;
     const size_t F = s->filter_length, half = F / 2;
@@ -396,7 +377,6 @@ enum cufilter_status dwt_2d_long_forward(const dwt_2d_level& l, cudaStream_t str
     using quad = dwt_quad<typename dwt_item<T>::real>;
     const dwt_long_planes<T> planes(l);
     dwt_long_args<T> p = {};
-    p.early = l.gpu.early;
     p.taps = (const quad*)l.taps;
     p.half = (int)(l.spec->filter_length / 2);
     p.axis = dwt_long_axis_of<T>(l.horizontal, l.spec->mode, false);
@@ -404,7 +384,7 @@ enum cufilter_status dwt_2d_long_forward(const dwt_2d_level& l, cudaStream_t str
     p.in[0][0] = (const T*)l.image, p.in_pitch[0] = (ptrdiff_t)l.pitch;
     p.out[0][0] = planes.plane[0], p.out[0][1] = planes.plane[1];
     p.out_pitch[0] = p.out_pitch[1] = planes.pitch;
-    CUFILTER_TRY((dwt_long_rows<T, false>(p, stream)));
+    CUFILTER_TRY((dwt_long_rows<T, false>(p, l.gpu.early, stream)));
     p.axis = dwt_long_axis_of<T>(l.vertical, l.spec->mode, false);
     p.lines = (int)l.horizontal->n_coefs;
     p.in[0][0] = planes.plane[0], p.in[1][0] = planes.plane[1];
@@ -412,7 +392,7 @@ enum cufilter_status dwt_2d_long_forward(const dwt_2d_level& l, cudaStream_t str
     p.out[0][0] = (T*)l.a, p.out[0][1] = (T*)l.h;
     p.out[1][0] = (T*)l.v, p.out[1][1] = (T*)l.d;
     p.out_pitch[0] = (ptrdiff_t)l.a_pitch, p.out_pitch[1] = (ptrdiff_t)l.band_pitch;
-    return dwt_long_columns<T, false>(p, stream);
+    return dwt_long_columns<T, false>(p, l.gpu.early, stream);
 }
 
 template <class T>
@@ -421,7 +401,6 @@ enum cufilter_status dwt_2d_long_inverse(const dwt_2d_level& l, cudaStream_t str
     using quad = dwt_quad<typename dwt_item<T>::real>;
     const dwt_long_planes<T> planes(l);
     dwt_long_args<T> p = {};
-    p.early = l.gpu.early;
     p.half = (int)(l.spec->filter_length / 2);
     p.taps = (const quad*)l.taps + p.half;
     p.axis = dwt_long_axis_of<T>(l.vertical, l.spec->mode, true);
@@ -431,17 +410,18 @@ enum cufilter_status dwt_2d_long_inverse(const dwt_2d_level& l, cudaStream_t str
     p.in_pitch[0] = (ptrdiff_t)l.a_pitch, p.in_pitch[1] = (ptrdiff_t)l.band_pitch;
     p.out[0][0] = planes.plane[0], p.out[1][0] = planes.plane[1];
     p.out_pitch[0] = planes.pitch;
-    CUFILTER_TRY((dwt_long_columns<T, true>(p, stream)));
+    CUFILTER_TRY((dwt_long_columns<T, true>(p, l.gpu.early, stream)));
     p.axis = dwt_long_axis_of<T>(l.horizontal, l.spec->mode, true);
     p.lines = (int)l.vertical->n;
     p.in[0][0] = planes.plane[0], p.in[0][1] = planes.plane[1];
     p.in_pitch[0] = p.in_pitch[1] = planes.pitch;
     p.out[0][0] = (T*)l.image, p.out_pitch[0] = (ptrdiff_t)l.pitch;
-    return dwt_long_rows<T, true>(p, stream);
+    return dwt_long_rows<T, true>(p, l.gpu.early, stream);
 }
 
 #define DWT_2D_LONG(T)                                                                   \
-    template enum cufilter_status dwt_2d_long_taps<T>(const struct dwt_spec*, void**);   \
+    template enum cufilter_status dwt_2d_long_prepare<T>(const struct dwt_spec*, void**, \
+                                                         bool*);                         \
     template enum cufilter_status dwt_2d_long_forward<T>(const dwt_2d_level&,            \
                                                          cudaStream_t);                  \
     template enum cufilter_status dwt_2d_long_inverse<T>(const dwt_2d_level&,            \
