@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Instructions of sm_90 and up: bulk copies from global to shared memory that complete on
- * a barrier, addresses and sizes multiples of 16 bytes, and dependent launches. Not
- * installed. */
+ * a barrier, addresses and sizes multiples of 16 bytes. Not installed. */
 #ifndef CUFILTER_PFB_PFB_BULK_CUH
 #define CUFILTER_PFB_PFB_BULK_CUH
 
@@ -84,15 +83,6 @@ __device__ __forceinline__ void bulk_fence_all()
 {
 #if CUFILTER_BULK_COPIES
     asm volatile("fence.proxy.async;" ::: "memory");
-#endif
-}
-
-/* Lets a launch that was queued as dependent on this one start, once all blocks are here.
- */
-__device__ __forceinline__ void release_dependents()
-{
-#if CUFILTER_BULK_COPIES
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 

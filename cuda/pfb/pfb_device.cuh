@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include "pfb_internal.h"
+#include "../core/launch.cuh"
 
 namespace cufilter {
 
@@ -305,34 +306,6 @@ __device__ __forceinline__ void pfb_signal(uint32_t* blocks_done, volatile uint3
 enum cufilter_status pfb_upload_taps(void** taps, const struct pfb_design* design,
                                      size_t K, size_t rows, bool complex_taps);
 enum cufilter_status pfb_launched(const char* what);
-
-/* Launches a kernel of `shape`. Where the input is being relayed the kernel starts as
- * soon as all blocks of the relay have, and waits for items itself. */
-struct pfb_grid {
-    unsigned blocks, threads;
-    size_t memory;
-    cudaStream_t stream;
-};
-
-template <class... Parameters>
-enum cufilter_status
-pfb_launch_kernel(const char* name, const pfb_grid& grid, const cufilter::pfb_stream& s,
-                  void (*kernel)(Parameters...), Parameters... parameters)
-{
-    cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = dim3(grid.blocks);
-    config.blockDim = dim3(grid.threads);
-    config.dynamicSmemBytes = grid.memory;
-    config.stream = grid.stream;
-    config.attrs = &attribute;
-    config.numAttrs = s.ready ? 1 : 0;
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, parameters...);
-    return error == cudaSuccess ? pfb_launched(name)
-                                : cufilter_cuda_fail(error, "pfb_gpu", name);
-}
 
 /* Rows of K taps. */
 inline size_t pfb_tap_rows(size_t n_taps, size_t K)

@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 #include <vector>
 
 struct pfb_fused {
@@ -136,7 +137,8 @@ bool size_fixed(tile_shape& t, uint32_t K, uint32_t R)
         return false;
     t.A = 16, t.B = K / 16;
     t.frames = frames;
-    t.classes = P;
+    t.near = 1;
+    t.classes = t.step = P;
     t.workers = t.threads = frames * t.B;
     t.row = t.B;
     t.pitch = (K + K / 16) | 1;
@@ -163,13 +165,29 @@ uint32_t groups_of(uint32_t unit, uint32_t classes)
     return best;
 }
 
+/* Frames with the same taps are K / gcd(K, R) apart: how a thread of the FIR takes them.
+ */
+void share_taps(tile_shape& t, uint32_t K, uint32_t R)
+{
+    const uint32_t period = K / std::gcd(K, R), some = std::lcm(period, TILE_NEAR);
+    const auto fits = [&](uint32_t step, uint32_t near) {
+        return K * step / near <= MOST_THREADS &&
+               GENERIC_FRAMES / near * step <= MOST_GENERIC_FRAMES;
+    };
+    t.near = K % R == 0 && period <= 4 && fits(period, 1) ? 1
+             : fits(some, TILE_NEAR)                      ? TILE_NEAR
+                                                          : GENERIC_FRAMES;
+    t.step = t.near == 1 ? period : t.near == TILE_NEAR ? some : GENERIC_FRAMES;
+    t.classes = t.step / t.near;
+    t.lead = ((t.near - 1) * R + K - 1) / K;
+}
+
 bool size_generic(tile_shape& t, uint32_t K, uint32_t R)
 {
     if (!split(K, &t.A, &t.B))
         return false;
-    const uint32_t P = K % R ? 0 : K / R;
-    t.classes = P <= 4 && K * P <= MOST_THREADS ? P : 0;
-    const uint32_t classes = t.classes ? t.classes : 1, unit = K * classes;
+    share_taps(t, K, R);
+    const uint32_t classes = t.classes, unit = K * classes;
     uint32_t groups = groups_of(unit, classes);
     if (frames_asked())
         groups = frames_asked() / (GENERIC_FRAMES * classes);
@@ -210,7 +228,7 @@ bool size_tile(tile_shape& t, const struct pfb_spec* spec, size_t n_taps)
     t.by_A = make_divider(t.A);
     t.by_B = make_divider(t.B);
     t.by_map = make_divider((uint32_t)spec->n_map);
-    t.by_classes = make_divider(t.classes ? t.classes : 1);
+    t.by_classes = make_divider(t.classes);
     return true;
 }
 
@@ -232,7 +250,7 @@ enum cufilter_status make_tile(pfb_fused* plan)
                                      w.size() * sizeof(float2), "twiddles"));
     t.taps = (const float*)plan->taps;
     t.twiddles = (const float2*)plan->twiddles;
-    return prepare_tile(t, K, plan->spec.device);
+    return prepare_tile(t, K);
 }
 
 template <int OS>

@@ -22,6 +22,8 @@ __device__ __forceinline__ uint32_t divide(uint32_t n, divider by)
     return by.factor ? __umulhi(n, by.factor) : n;
 }
 
+constexpr uint32_t TILE_NEAR = 6;
+
 /* A tile of frames a block (pfb_fused_tile.cuh). */
 struct tile_shape {
     const float* taps;      /* [history rows][K] */
@@ -29,9 +31,13 @@ struct tile_shape {
     uint32_t tap_rows;      /* in use */
     uint32_t history;       /* items before the tile's own, tap_rows in fours times K */
     uint32_t frames;        /* of a tile */
-    uint32_t classes;       /* P where the FIR is windowed, else 0 */
-    uint32_t workers;       /* threads that filter */
-    uint32_t items;         /* of input of a tile, history included */
+    /* Of the 12 or 16 frames of a thread of the FIR so many are neighbours, 1, TILE_NEAR
+     * or all; the others, with the same taps, follow `step` frames apart. Threads take
+     * them from `classes` places in turn, classes near = step. */
+    uint32_t near, step, classes;
+    uint32_t lead;    /* rows that the last of neighbours may be ahead of the first */
+    uint32_t workers; /* threads that filter */
+    uint32_t items;   /* of input of a tile, history included */
     uint32_t A, B, row, pitch; /* K = A B; padded pitches of B points and of a frame */
     divider by_K, by_frames, by_A, by_B, by_map, by_classes;
     uint32_t taps_at, twiddles_at, barrier_at; /* in shared memory, bytes */
@@ -39,7 +45,7 @@ struct tile_shape {
 };
 
 /* Allows the kernel its shared memory on the current device; launches. */
-enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K, int device);
+enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K);
 enum cufilter_status launch_tile(const tile_shape& shape, const pfb_stream& s,
                                  cudaStream_t stream);
 

@@ -284,9 +284,10 @@ enum cufilter_status split_kernels<OS, OUT>::launch(const walk_shape& shape,
     using W = split<OS>;
     const int64_t unit = 2 * W::STEP, units = (s.n_frames + unit - 1) / unit;
     const int64_t run = (units + shape.split_blocks - 1) / shape.split_blocks * unit;
-    return pfb_launch_kernel<pfb_stream, walk_shape, int64_t>(
-        "pfb_split",
-        {(unsigned)((s.n_frames + run - 1) / run), 2 * W::THREADS, W::MEMORY, stream}, s,
+    return launch_kernel<pfb_stream, walk_shape, int64_t>(
+        "pfb_gpu", "pfb_split",
+        {dim3((unsigned)((s.n_frames + run - 1) / run)), 2 * W::THREADS, W::MEMORY,
+         stream, false},
         pfb_split<OS, OUT>, s, shape, run);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tile kernels' launches. */
 #include "pfb_fused_tile.cuh"
+#include "../core/shared_memory.cuh"
 
 namespace cufilter {
 
@@ -10,7 +11,8 @@ namespace {
 template <class F>
 auto with_tile_kernel(const tile_shape& shape, uint32_t K, const F& f)
 {
-    const bool fixed = shape.A == 16 && shape.classes && shape.threads == shape.workers &&
+    const bool fixed = shape.A == 16 && shape.near == 1 &&
+                       shape.threads == shape.workers &&
                        shape.frames * shape.B == shape.threads;
     switch (fixed ? K : 0) {
     case 16:
@@ -28,15 +30,11 @@ auto with_tile_kernel(const tile_shape& shape, uint32_t K, const F& f)
 
 } // namespace
 
-enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K, int device)
+enum cufilter_status prepare_tile(const tile_shape& shape, uint32_t K)
 {
-    int available;
-    CUFILTER_TRY_CUDA(cudaDeviceGetAttribute(
-        &available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     return with_tile_kernel(
         shape, K, [&](auto kernel) -> enum cufilter_status {
-            CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-                kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, available));
+            CUFILTER_TRY(allow_all_shared_memory(kernel));
             CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
                 kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
             return CUFILTER_OK;
@@ -52,9 +50,11 @@ enum cufilter_status launch_tile(const tile_shape& shape, const pfb_stream& s,
                              "pfb_fused: %lld frames are too many for one call",
                              (long long)s.n_frames);
     return with_tile_kernel(shape, s.K, [&](auto kernel) {
-        return pfb_launch_kernel<pfb_stream, tile_shape>(
-            "pfb_tile", {(unsigned)blocks, shape.threads, shape.memory, stream}, s,
-            kernel, s, shape);
+        return launch_kernel<pfb_stream, tile_shape>("pfb_gpu", "pfb_tile",
+                                                     {dim3((unsigned)blocks),
+                                                      shape.threads, shape.memory, stream,
+                                                      s.ready != nullptr},
+                                                     kernel, s, shape);
     });
 }
 

@@ -3,14 +3,15 @@
  * before them, all in shared memory. For K = A B with A, B <= 16.
  *
  *   load    the tile's items and the tables by bulk copies; at the ends of the call,
- * where items come from the ring or from nowhere, one by one FIR     pfb_device.cuh.
- * Windowed, where R divides K: a thread takes FIR_FRAMES frames of one FFT input p that
- * share the taps. Else a thread takes FIR_FRAMES neighbouring frames, each with its own
- * taps. The results wait in registers and then take the place of the input DFT     p = r
- * + B i, k = k1 + A k2: radix A over i, twiddle W_K^(r k1), radix B over r; lanes over
- * frames, whose pitch is odd, so that no bank is hit twice store TIME_MAJOR without a map
- * straight from the second pass, lanes over k1; all else through shared memory, lanes
- * over outputs or over frames
+ *           where items come from the ring or from nowhere, one by one
+ *   FIR     pfb_device.cuh. A thread takes FIR_FRAMES frames of one FFT input p: where R
+ *           divides K frames that share the taps, else neighbours and those that share
+ *           taps with them. The results wait in registers and then take the place of the
+ *           input
+ *   DFT     p = r + B i, k = k1 + A k2: radix A over i, twiddle W_K^(r k1), radix B over
+ *           r; lanes over frames, whose pitch is odd, so that no bank is hit twice
+ *   store   TIME_MAJOR without a map straight from the second pass, lanes over k1; all
+ *           else through shared memory, lanes over outputs or over frames
  *
  * Item n of the tile counts from x[t_m0 - (history - 1)]. Powers of two have K as a
  * template argument and A = 16; K = 0 stands for any other. */
@@ -115,7 +116,8 @@ __device__ __forceinline__ void append_tile(const pfb_stream& s, const tile_shap
     const int64_t newest = s.first + (range.m0 + range.count - 1) * s.R;
     const int64_t begin = range.m0 ? s.first + (range.m0 - 1) * s.R + 1 : 0;
     const int64_t end = blockIdx.x == gridDim.x - 1 ? s.n_items : newest + 1;
-    pfb_await(s, begin, end);
+    if (end > range.from + t.items)
+        pfb_await(s, begin, end);
     for (int64_t n = begin + threadIdx.x; n < end; n += blockDim.x) {
         const int64_t at = n - range.from;
         pfb_keep(s, n, at < t.items ? in[at] : s.x[n]);
@@ -136,27 +138,63 @@ filter_windowed(const tile_shape& t, const float2* in, const float* taps, uint32
         [&](int j) { return newest[j * (int)K_]; });
 }
 
-/* Neighbouring frames, each with taps of its own. */
-template <int N>
-__device__ __forceinline__ void
-filter_singly(const tile_shape& t, const float2* in, const float* taps, uint32_t K,
-              uint32_t R, uint32_t a, uint32_t p, uint32_t i, float2 (&sums)[N])
+/* NEAR neighbouring frames, each with taps of its own, and as many again t.step frames
+ * on, where the taps are the same. All of them read the items of one column, which is
+ * walked from the newest row on, an item and a tap serving several sums. Frame j joins
+ * late[j] rows after the last of the neighbours. */
+template <int NEAR, int REPEATS>
+__device__ __forceinline__ void filter_near(const tile_shape& t, const float2* in,
+                                            const float* taps, uint32_t K, uint32_t R,
+                                            uint32_t a, uint32_t p, uint32_t i,
+                                            float2 (&sums)[NEAR * REPEATS])
 {
-    uint32_t r[N];
-    uint32_t turned = p + a + i * R;
-    turned -= divide(turned, t.by_K) * K;
+    uint32_t r[NEAR], late[NEAR];
+    r[0] = p + a + i * R;
+    r[0] -= divide(r[0], t.by_K) * K;
+    late[NEAR - 1] = 0;
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
+    for (int j = 1; j < NEAR; ++j)
+        r[j] = r[j - 1] + R >= K ? r[j - 1] + R - K : r[j - 1] + R;
+#pragma unroll
+    for (int j = NEAR - 2; j >= 0; --j)
+        late[j] = late[j + 1] + (r[j + 1] < r[j]);
+#pragma unroll
+    for (int j = 0; j < NEAR * REPEATS; ++j)
         sums[j] = make_float2(0.0f, 0.0f);
-        r[j] = turned;
-        turned = turned + R >= K ? turned + R - K : turned + R;
-    }
-    const float2* row = in + (i * R + t.history - 1);
-#pragma unroll 1
-    for (uint32_t q = 0; q < t.tap_rows; ++q, row -= K, taps += K)
+    const float2* item = in + (i * R + t.history - 1 - r[0] + late[0] * K);
+    const float* tap[NEAR];
 #pragma unroll
-        for (int j = 0; j < N; ++j)
-            multiply_add(sums[j], taps[r[j]], row[(int)(j * R - r[j])]);
+    for (int j = 0; j < NEAR; ++j)
+        tap[j] = taps + (int)(r[j] - late[j] * K);
+    const auto row = [&](auto active) {
+        float2 x[REPEATS];
+#pragma unroll
+        for (int n = 0; n < REPEATS; ++n)
+            x[n] = item[n * t.step * R];
+#pragma unroll
+        for (int j = 0; j < NEAR; ++j)
+            if (active(j)) {
+                const float h = *tap[j];
+#pragma unroll
+                for (int n = 0; n < REPEATS; ++n)
+                    multiply_add(sums[n * NEAR + j], h, x[n]);
+            }
+        item -= K;
+#pragma unroll
+        for (int j = 0; j < NEAR; ++j)
+            tap[j] += K;
+    };
+    const uint32_t T = t.tap_rows;
+    uint32_t k = 0;
+#pragma unroll 1
+    for (; k < min(t.lead, T); ++k)
+        row([&](int j) { return late[j] <= k; });
+#pragma unroll 2
+    for (; k < T; ++k)
+        row([](int) { return true; });
+#pragma unroll 1
+    for (; k < T + late[0]; ++k)
+        row([&](int j) { return k - late[j] < T; });
 }
 
 /* The FIR of the whole tile: on return u[frame][place(p)] is there, in place of the
@@ -171,22 +209,30 @@ __device__ __forceinline__ void filter_tile(const pfb_stream& s, const tile_shap
     const uint32_t K_ = K ? K : s.K, tid = threadIdx.x;
     const uint32_t a = (uint32_t)((s.rotation + (uint64_t)range.m0 * s.R) % K_);
     const uint32_t rest = K ? tid / K_ : divide(tid, t.by_K), p = tid - rest * K_;
-    const bool windowed = K != 0 || t.classes;
-    const uint32_t P = windowed ? t.classes : 1;
-    const uint32_t g = divide(rest, t.by_classes);
-    const uint32_t i = (rest - g * P) + g * N * P;
+    const uint32_t near = K ? 1 : t.near, g = divide(rest, t.by_classes);
+    const uint32_t i = (rest - g * t.classes) * near + g * N * t.classes;
     const bool works = tid < t.workers;
     float2 sums[N];
-    if (works && windowed)
+    if (works && near == 1)
         filter_windowed<K>(t, u + range.shift, m.taps, K_, s.R, a, p, i, sums);
-    else if (K == 0 && works)
-        filter_singly(t, u + range.shift, m.taps, K_, s.R, a, p, i, sums);
+    if constexpr (K == 0)
+        if (works && near == TILE_NEAR)
+            filter_near<TILE_NEAR, N / TILE_NEAR>(t, u + range.shift, m.taps, K_, s.R, a,
+                                                  p, i, sums);
+        else if (works && near == N)
+            filter_near<N, 1>(t, u + range.shift, m.taps, K_, s.R, a, p, i, sums);
     __syncthreads();
     if (works) {
         float2* const out = u + i * t.pitch + place<K>(t, p);
+        /* Frame j of them: neighbours first. */
+        const auto frame = [&](int j) {
+            return near == 1           ? j * t.classes
+                   : near == TILE_NEAR ? j % TILE_NEAR + j / TILE_NEAR * t.step
+                                       : j;
+        };
 #pragma unroll
         for (int j = 0; j < N; ++j)
-            out[j * P * t.pitch] = sums[j];
+            out[frame(j) * t.pitch] = sums[j];
     }
     __syncthreads();
 }

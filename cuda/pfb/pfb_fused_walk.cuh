@@ -362,8 +362,10 @@ enum cufilter_status launch_walk_kernel(const walk_shape& shape, const pfb_strea
     const int64_t steps = (s.n_frames + unit - 1) / unit;
     const int64_t run = (steps + grid.blocks - 1) / grid.blocks * unit;
     const unsigned blocks = (unsigned)((s.n_frames + run - 1) / run);
-    return pfb_launch_kernel<pfb_stream, walk_shape, int64_t, int>(
-        "pfb_walk", {blocks, W::THREADS, W::memory((int)grid.buffers), stream}, s,
+    return launch_kernel<pfb_stream, walk_shape, int64_t, int>(
+        "pfb_gpu", "pfb_walk",
+        {dim3(blocks), W::THREADS, W::memory((int)grid.buffers), stream,
+         s.ready != nullptr},
         pfb_walk<B, OS, T, OUT>, s, shape, run, (int)grid.buffers);
 }
 

@@ -349,7 +349,7 @@ __global__ void __launch_bounds__(RELAY_THREADS)
     relay(float2* to, const float2* from, uint32_t items, uint32_t* ready,
           uint32_t ticket)
 {
-    release_dependents();
+    begin_next_launch();
     for (uint32_t c = blockIdx.x; c * PFB_RELAY_ITEMS < items; c += gridDim.x) {
         const uint32_t at = c * PFB_RELAY_ITEMS + threadIdx.x;
         float2 v[RELAY_EACH];

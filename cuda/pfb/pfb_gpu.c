@@ -23,8 +23,7 @@
 
 enum {
     SLOTS = CUFILTER_GPU_SLOTS,
-    RING_SPARE = 1 << 18, /* items of the ring beyond the history, for pieces */
-    MOST_SPARE = 1 << 20,
+    RING_SPARE = 1 << 20,    /* items of the ring beyond the history, for pieces */
     MOST_PIECE_OUT = 1 << 22 /* output items of a piece */
 };
 
@@ -33,11 +32,6 @@ struct gpu_plan {
     size_t reach; /* items before a call that its first frame's window may touch */
     struct pfb_fused* fused;
     struct pfb_general* general;
-};
-
-struct gpu_map {
-    int device;
-    int32_t* channels; /* device; NULL: identity */
 };
 
 struct gpu {
@@ -69,19 +63,12 @@ struct piece {
 
 /* ------------------------------------------------------------------ plans, maps */
 
-/* Work queued on device pointers may still use what is about to be freed. */
-static void settle(int device)
-{
-    if (cudaSetDevice(device) == cudaSuccess)
-        (void)cudaDeviceSynchronize();
-}
-
 static void gpu_free_plan(void* plan)
 {
     struct gpu_plan* p = plan;
     if (!p)
         return;
-    settle(p->spec.device);
+    cufilter_gpu_settle(p->spec.device);
     pfb_fused_free(p->fused);
     pfb_general_free(p->general);
     (void)cudaGetLastError();
@@ -130,59 +117,17 @@ static enum cufilter_status gpu_make_plan(void** plan, const struct pfb_spec* sp
     return status;
 }
 
-static void gpu_free_map(void* map)
-{
-    struct gpu_map* m = map;
-    if (!m)
-        return;
-    settle(m->device);
-    cudaFree(m->channels);
-    (void)cudaGetLastError();
-    free(m);
-}
-
-static bool is_identity(const struct pfb_spec* spec, const int32_t* channels)
-{
-    for (size_t o = 0; o < spec->n_map; ++o)
-        if (channels[o] != (int32_t)o)
-            return false;
-    return spec->n_map == spec->n_channels;
-}
-
-static enum cufilter_status upload_map(struct gpu_map* m, const int32_t* channels,
-                                       size_t n)
-{
-    void* p;
-    CUFILTER_TRY(cufilter_gpu_upload("pfb_gpu", &p, channels, n * sizeof *channels,
-                                     "channel map"));
-    m->channels = p;
-    return CUFILTER_OK;
-}
-
 static enum cufilter_status gpu_make_map(void** map, const struct pfb_spec* spec,
                                          const int32_t* channels)
 {
-    *map = NULL;
-    CUFILTER_TRY(cufilter_device_use(spec->device));
-    struct gpu_map* m = calloc(1, sizeof *m);
-    if (!m)
-        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
-    m->device = spec->device;
-    const enum cufilter_status status =
-        is_identity(spec, channels) ? CUFILTER_OK : upload_map(m, channels, spec->n_map);
-    if (status != CUFILTER_OK)
-        gpu_free_map(m);
-    else
-        *map = m;
-    return status;
+    return pfb_gpu_map_make(map, spec->device, channels, spec->n_map, spec->n_channels);
 }
 
 /* ------------------------------------------------------------------ life */
 
 static size_t ring_items(const struct gpu* g, size_t history)
 {
-    return history + 8 * g->spec.n_channels +
-           cufilter_least(cufilter_most(RING_SPARE, g->most_piece), MOST_SPARE);
+    return history + 8 * g->spec.n_channels + RING_SPARE;
 }
 
 static void gpu_destroy(void* self)
@@ -203,15 +148,14 @@ static void gpu_destroy(void* self)
 static enum cufilter_status read_environment(struct gpu* g)
 {
     const char* const piece = getenv("CUFILTER_PFB_PIECE");
-    const size_t limit = cufilter_most(RING_SPARE, g->most_piece);
     if (!piece || !*piece)
         return CUFILTER_OK;
     g->forced_piece = strtoull(piece, NULL, 10);
-    if (g->forced_piece < 1 || g->forced_piece > limit)
+    if (g->forced_piece < 1 || g->forced_piece > RING_SPARE)
         return cufilter_fail(CUFILTER_ERR_INVALID,
-                             "pfb_gpu: CUFILTER_PFB_PIECE must be 1 .. %zu items, not "
+                             "pfb_gpu: CUFILTER_PFB_PIECE must be 1 .. %d items, not "
                              "\"%s\"",
-                             limit, piece);
+                             (int)RING_SPARE, piece);
     return CUFILTER_OK;
 }
 
@@ -262,7 +206,7 @@ static enum cufilter_status gpu_set_history(void* self, const void* items, size_
 
 /* ------------------------------------------------------------------ one piece */
 
-static struct pfb_launch launch_of(const struct gpu* g, const struct gpu_map* map,
+static struct pfb_launch launch_of(const struct gpu* g, const struct pfb_gpu_map* map,
                                    const struct piece* c, const struct pfb_view* y)
 {
     struct pfb_launch launch = {
@@ -275,7 +219,7 @@ static struct pfb_launch launch_of(const struct gpu* g, const struct gpu_map* ma
         .ring = g->gpu.ring,
         .ring_mask = (uint32_t)(g->gpu.ring_items - 1),
         .ring_pos = g->gpu.ring_pos,
-        .map = map->channels,
+        .map = map->table,
         .layout = y->layout,
         .y = y->data,
         .ports = y->ports,
@@ -297,8 +241,9 @@ static struct pfb_launch launch_of(const struct gpu* g, const struct gpu_map* ma
 /* Queues a piece, whose x and frames are device addresses, and moves the ring on. With a
  * ticket the flag tells the host when all of it is done. */
 static enum cufilter_status filter_piece(struct gpu* g, const struct gpu_plan* p,
-                                         const struct gpu_map* map, const struct piece* c,
-                                         const struct pfb_view* y, uint32_t* ticket)
+                                         const struct pfb_gpu_map* map,
+                                         const struct piece* c, const struct pfb_view* y,
+                                         uint32_t* ticket)
 {
     struct pfb_launch launch = launch_of(g, map, c, y);
     /* Whether the append overwrites nothing that the same launch reads. */
@@ -434,9 +379,9 @@ static size_t bounce_offset(const struct gpu* g, size_t slot, size_t items)
 
 /* Queues piece k, items [begin, end) of the call. */
 static enum cufilter_status queue_piece(struct gpu* g, struct gpu_plan* p,
-                                        const struct gpu_map* map, const struct call* c,
-                                        size_t k, size_t items, bool relayed,
-                                        struct in_flight* f)
+                                        const struct pfb_gpu_map* map,
+                                        const struct call* c, size_t k, size_t items,
+                                        bool relayed, struct in_flight* f)
 {
     const size_t slot = k % SLOTS, begin = k * items;
     struct piece piece =
@@ -462,7 +407,8 @@ static enum cufilter_status queue_piece(struct gpu* g, struct gpu_plan* p,
 }
 
 static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
-                                         const struct gpu_map* map, const struct call* c)
+                                         const struct pfb_gpu_map* map,
+                                         const struct call* c)
 {
     const size_t items = piece_items(g, c);
     const size_t pieces = (c->whole.n + items - 1) / items;
@@ -491,7 +437,7 @@ static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
 /* ------------------------------------------------------------------ a call */
 
 static enum cufilter_status run_call(struct gpu* g, struct gpu_plan* p,
-                                     const struct gpu_map* map, struct call* c)
+                                     const struct pfb_gpu_map* map, struct call* c)
 {
     const bool queued =
         c->x_memory == CUFILTER_MEMORY_DEVICE && c->y.memory == CUFILTER_MEMORY_DEVICE;
@@ -581,7 +527,7 @@ const struct pfb_backend pfb_backend_gpu = {
     .make_plan = gpu_make_plan,
     .free_plan = gpu_free_plan,
     .make_map = gpu_make_map,
-    .free_map = gpu_free_map,
+    .free_map = pfb_gpu_map_free,
     .reserve = gpu_reserve,
     .process = gpu_process,
     .synchronize = gpu_synchronize,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What both GPU backends of the filter bank share: where a call's frames lie, and their
- * way through pinned memory. Not installed. */
+/* What both GPU backends of the filter bank share: channel maps, where a call's frames
+ * lie, and their way through pinned memory. Not installed. */
 #ifndef CUFILTER_PFB_PFB_GPU_H
 #define CUFILTER_PFB_PFB_GPU_H
 
@@ -9,6 +9,17 @@
 #include "../core/gpu_stream.h"
 
 CUFILTER_EXTERN_C_BEGIN
+
+struct pfb_gpu_map {
+    int device;
+    int32_t* table; /* device; NULL: identity */
+};
+
+/* A backend's map with table[n] on the device, or with none where it is the identity of
+ * `whole` entries. */
+enum cufilter_status pfb_gpu_map_make(void** map, int device, const int32_t* table,
+                                      size_t n, size_t whole);
+void pfb_gpu_map_free(void* map);
 
 /* The addresses of a call's ports, as the GPU sees them. */
 struct pfb_port_table {

@@ -1,9 +1,50 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the frames of a call lie, and their way through pinned memory. */
+/* Channel maps, where the frames of a call lie, and their way through pinned memory. */
 #include "pfb_gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ------------------------------------------------------------------ maps */
+
+void pfb_gpu_map_free(void* map)
+{
+    struct pfb_gpu_map* const m = map;
+    if (!m)
+        return;
+    cufilter_gpu_settle(m->device);
+    cudaFree(m->table);
+    (void)cudaGetLastError();
+    free(m);
+}
+
+enum cufilter_status pfb_gpu_map_make(void** map, int device, const int32_t* table,
+                                      size_t n, size_t whole)
+{
+    void* on_device = NULL;
+    size_t same = 0;
+    *map = NULL;
+    CUFILTER_TRY(cufilter_device_use(device));
+    struct pfb_gpu_map* const m = calloc(1, sizeof *m);
+    if (!m)
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "pfb_gpu: no memory for a map");
+    while (same < n && table[same] == (int32_t)same)
+        ++same;
+    m->device = device;
+    if (same < n || n != whole) {
+        const enum cufilter_status status = cufilter_gpu_upload(
+            "pfb_gpu", &on_device, table, n * sizeof *table, "channel map");
+        if (status != CUFILTER_OK) {
+            free(m);
+            return status;
+        }
+    }
+    m->table = on_device;
+    *map = m;
+    return CUFILTER_OK;
+}
+
+/* ------------------------------------------------------------------ views */
 
 /* Bytes from the first to the last item of frames in one array. */
 static size_t span(const struct pfb_frames* frames, size_t rows, size_t n_frames)

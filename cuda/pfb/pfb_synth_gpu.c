@@ -12,11 +12,6 @@
 
 enum { SLOTS = CUFILTER_GPU_SLOTS, SPARE_FRAMES = 64 };
 
-struct gpu_map {
-    int device;
-    int32_t* inputs; /* device, the input of each slot or -1; NULL: identity */
-};
-
 struct gpu_plan {
     int device;
     struct pfb_synth_plan* general;
@@ -32,18 +27,12 @@ struct gpu {
 
 /* ------------------------------------------------------------------ plans, maps */
 
-static void settle(int device)
-{
-    if (cudaSetDevice(device) == cudaSuccess)
-        (void)cudaDeviceSynchronize();
-}
-
 static void gpu_free_plan(void* plan)
 {
     struct gpu_plan* p = plan;
     if (!p)
         return;
-    settle(p->device);
+    cufilter_gpu_settle(p->device);
     pfb_synth_free(p->general);
     (void)cudaGetLastError();
     free(p);
@@ -66,32 +55,12 @@ static enum cufilter_status gpu_make_plan(void** plan, const struct pfb_synth_sp
     return status;
 }
 
-static void gpu_free_map(void* map)
+/* Turned round: each slot asks for its input, or has -1. */
+static enum cufilter_status gpu_make_map(void** map, const struct pfb_synth_spec* spec,
+                                         const int32_t* slots)
 {
-    struct gpu_map* m = map;
-    if (!m)
-        return;
-    settle(m->device);
-    cudaFree(m->inputs);
-    (void)cudaGetLastError();
-    free(m);
-}
-
-static bool is_identity(const struct pfb_synth_spec* spec, const int32_t* slots)
-{
-    for (size_t o = 0; o < spec->n_map; ++o)
-        if (slots[o] != (int32_t)o)
-            return false;
-    return spec->n_map == spec->n_slots;
-}
-
-/* Turned round: each slot asks for its input. */
-static enum cufilter_status
-upload_map(struct gpu_map* m, const struct pfb_synth_spec* spec, const int32_t* slots)
-{
-    const size_t bytes = spec->n_slots * sizeof *m->inputs;
-    void* p;
-    int32_t* const inputs = malloc(bytes);
+    int32_t* const inputs = malloc(spec->n_slots * sizeof *inputs);
+    *map = NULL;
     if (!inputs)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
     for (size_t c = 0; c < spec->n_slots; ++c)
@@ -99,27 +68,8 @@ upload_map(struct gpu_map* m, const struct pfb_synth_spec* spec, const int32_t* 
     for (size_t o = 0; o < spec->n_map; ++o)
         inputs[slots[o]] = (int32_t)o;
     const enum cufilter_status status =
-        cufilter_gpu_upload("pfb_synth_gpu", &p, inputs, bytes, "channel map");
-    m->inputs = p;
+        pfb_gpu_map_make(map, spec->device, inputs, spec->n_slots, spec->n_slots);
     free(inputs);
-    return status;
-}
-
-static enum cufilter_status gpu_make_map(void** map, const struct pfb_synth_spec* spec,
-                                         const int32_t* slots)
-{
-    *map = NULL;
-    CUFILTER_TRY(cufilter_device_use(spec->device));
-    struct gpu_map* m = calloc(1, sizeof *m);
-    if (!m)
-        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: no memory", __func__);
-    m->device = spec->device;
-    const enum cufilter_status status =
-        is_identity(spec, slots) ? CUFILTER_OK : upload_map(m, spec, slots);
-    if (status != CUFILTER_OK)
-        gpu_free_map(m);
-    else
-        *map = m;
     return status;
 }
 
@@ -187,7 +137,7 @@ struct call {
 /* Queues frames [begin, begin + count) of the call, found at x_at of the view, with their
  * items going to the device address y. */
 static enum cufilter_status filter_frames(struct gpu* g, const struct gpu_plan* p,
-                                          const struct gpu_map* map,
+                                          const struct pfb_gpu_map* map,
                                           const struct pfb_view* x, size_t x_at,
                                           size_t count, void* y, uint64_t frame,
                                           uint32_t* ticket)
@@ -200,7 +150,7 @@ static enum cufilter_status filter_frames(struct gpu* g, const struct gpu_plan* 
         .pitch = (int64_t)x->pitch,
         .n_frames = (int64_t)count,
         .odd = (uint32_t)(frame & 1),
-        .inputs = map->inputs,
+        .inputs = map->table,
         .ring = g->gpu.ring,
         .ring_mask = (uint32_t)(g->gpu.ring_items - 1),
         .ring_pos = g->gpu.ring_pos,
@@ -222,8 +172,9 @@ static enum cufilter_status filter_frames(struct gpu* g, const struct gpu_plan* 
 
 /* Queues piece k of `size` frames. */
 static enum cufilter_status queue_piece(struct gpu* g, const struct gpu_plan* p,
-                                        const struct gpu_map* map, const struct call* c,
-                                        size_t k, size_t size, uint32_t* ticket)
+                                        const struct pfb_gpu_map* map,
+                                        const struct call* c, size_t k, size_t size,
+                                        uint32_t* ticket)
 {
     const size_t K = g->spec.n_channels, slot = k % SLOTS, begin = k * size;
     const size_t count = cufilter_least(size, c->n_frames - begin);
@@ -256,7 +207,8 @@ static enum cufilter_status land(struct gpu* g, const struct call* c, size_t k,
 }
 
 static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
-                                         const struct gpu_map* map, const struct call* c)
+                                         const struct pfb_gpu_map* map,
+                                         const struct call* c)
 {
     const size_t usual = g->piece_items / g->spec.n_slots + 1;
     const size_t size = cufilter_least(usual, c->n_frames);
@@ -282,7 +234,7 @@ static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
 }
 
 static enum cufilter_status run_call(struct gpu* g, struct gpu_plan* p,
-                                     const struct gpu_map* map, struct call* c)
+                                     const struct pfb_gpu_map* map, struct call* c)
 {
     const bool queued =
         c->x.memory == CUFILTER_MEMORY_DEVICE && c->y_memory == CUFILTER_MEMORY_DEVICE;
@@ -342,7 +294,7 @@ const struct pfb_synth_backend pfb_synth_backend_gpu = {
     .make_plan = gpu_make_plan,
     .free_plan = gpu_free_plan,
     .make_map = gpu_make_map,
-    .free_map = gpu_free_map,
+    .free_map = pfb_gpu_map_free,
     .reserve = gpu_reserve,
     .process = gpu_process,
     .synchronize = gpu_synchronize,
