@@ -30,7 +30,7 @@ def assert_same(test, y, expected):
     if cufilter.dwt_stream_ff().device() < 0:
         np.testing.assert_array_equal(y, expected)
     else:
-        test.assert_close(y, expected, 2e-6)
+        test.assert_close(y, expected, 1e-6)
 
 
 def start(tb, most=None):
@@ -92,7 +92,7 @@ class Analysis(TestCase):
                                                           range(levels, 0, -1)])
                         for got, band in zip(bands, expected):
                             self.assert_close(got, band if kind == "c" else band.real,
-                                              2e-6, scale=1)
+                                              1e-6, scale=1)
 
     def test_lengths(self):
         """0 samples and a few: all bands have their items, no call waits for more."""
@@ -141,7 +141,7 @@ class Synthesis(TestCase):
                         y = there_and_back(forth, back, x, kind, most)
                         self.assertEqual(len(y), n >> levels << levels)
                         self.assertEqual(np.max(np.abs(y[:D]), initial=0) < 1e-5, True)
-                        self.assert_close(y[D:], x[:len(y) - D], 2e-6)
+                        self.assert_close(y[D:], x[:len(y) - D], 1e-6)
 
     def test_delay(self):
         for wavelet, taps in (("haar", 2), ("db4", 8), ("coif17", 102)):

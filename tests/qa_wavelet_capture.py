@@ -53,12 +53,12 @@ class Captures(TestCase):
     def check(self, x):
         for wavelet, levels in (("db20", 3), ("sym8", 6), ("bior4.4", 4)):
             bands, y = self.through_stream(x, wavelet, levels, 0)
-            self.assert_close(y, x, 2e-6)
+            self.assert_close(y, x, 1e-6)
             if pywt:
                 expected = pywt.wavedec(x.astype(float), wavelet, "zero", levels)
                 for got, band in zip(bands, expected):
                     n = len(x) >> level_of(len(x), len(got), levels)
-                    self.assert_close(got[:n], band[:n], 2e-6, scale=rms(x))
+                    self.assert_close(got[:n], band[:n], 1e-6, scale=rms(x))
         _, other = self.through_stream(x, "db20", 3, 0.01 * rms(x))
         self.assertGreater(rms(other - x), 0)
 

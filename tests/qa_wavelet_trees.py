@@ -38,7 +38,7 @@ class Case(TestCase):
         self.assertEqual(got.shape, expected.shape, what)
         if dtype:
             self.assertEqual(got.dtype, expected.dtype, what)
-        limit = 5e-6 if expected.dtype.char in "fF" else 1e-10
+        limit = 1e-6 if expected.dtype.char in "fF" else 1e-10
         scale = max(1.0, float(np.abs(expected).max()))
         self.assertLessEqual(float(np.abs(got - expected).max()) / scale, limit, what)
 

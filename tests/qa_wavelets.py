@@ -40,7 +40,7 @@ class Arrays(TestCase):
             return
         self.assertEqual((got.shape, got.dtype), (expected.shape, expected.dtype), what)
         if expected.size:
-            limit = 2e-6 if expected.dtype.char in "fF" else 1e-10
+            limit = 1e-6 if expected.dtype.char in "fF" else 1e-10
             scale = max(1.0, float(np.abs(expected).max()))
             error = float(np.abs(got - expected).max()) / scale
             self.assertLessEqual(error, limit, what)

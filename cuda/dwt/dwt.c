@@ -323,7 +323,7 @@ static enum cufilter_status check_call(const cufilter_dwt* dwt, const void* data
                              "%s: coef_pitch must be 0 or at least the %zu coefficients, "
                              "not %zu",
                              where, s->n_coefs, *coef_pitch);
-    const size_t item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
+    const size_t item = dwt_item_bytes(s->type);
     const size_t coef_rows = s->rank == 2 ? 1 : s->rows;
     const uintptr_t d = (uintptr_t)data, c = (uintptr_t)coefs;
     const uintptr_t d_end = d + ((s->rows - 1) * *pitch + s->cols) * item;

@@ -10,6 +10,12 @@
 #define KERNELS_OF(suffix) KERNELS_OF_EXPANDED(suffix)
 #define KERNELS_OF_EXPANDED(suffix) dwt_kernels_##suffix
 
+/* Where the chain that begins at product k ends. */
+static inline size_t chain_end(size_t k, size_t n)
+{
+    return n > DWT_LONGEST_CHAIN && n - k > DWT_CHAIN ? k + DWT_CHAIN : n;
+}
+
 #define EVENS2 0, 2
 #define ODDS2 1, 3
 #define LOWS2 0, 2

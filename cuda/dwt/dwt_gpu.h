@@ -16,12 +16,6 @@
 
 CUFILTER_EXTERN_C_BEGIN
 
-/* Bytes of an item. */
-static inline size_t dwt_item_bytes(enum cufilter_dwt_type type)
-{
-    return type == CUFILTER_DWT_F32 ? 4 : 8;
-}
-
 struct dwt_engine;
 
 struct dwt_engine_type {

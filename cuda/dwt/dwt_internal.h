@@ -10,6 +10,12 @@
 
 CUFILTER_EXTERN_C_BEGIN
 
+/* Bytes of an item. */
+static inline size_t dwt_item_bytes(enum cufilter_dwt_type type)
+{
+    return type == CUFILTER_DWT_F32 ? 4 : 8;
+}
+
 /* An item outside of 0 .. n-1 is scale x[index] + first x[0] + last x[n-1]. */
 struct dwt_term {
     size_t index;
@@ -63,6 +69,12 @@ static inline size_t dwt_stationary_step(const struct dwt_spec* spec, int l)
     return ((size_t)1 << (spec->start_level + l - 1)) % spec->cols;
 }
 
+/* A sum of more than DWT_LONGEST_CHAIN products is made of the sums of DWT_CHAIN at a
+ * time: in a single chain every step behind the large taps is rounded at the result's
+ * size, which of 102 products has cost more than all else. CPU and GPU add up alike,
+ * since some modes multiply what is rounded at the edges. */
+enum { DWT_CHAIN = 8, DWT_LONGEST_CHAIN = 20 };
+
 extern const char* const dwt_type_names[]; /* by enum cufilter_dwt_type */
 
 /* A copy of the named filters or, with wavelet NULL, of the given ones, checked, in one
@@ -108,12 +120,14 @@ enum cufilter_status dwt_open_device(struct dwt_opened* opened, struct dwt_spec*
                                      int requested, const struct dwt_backend* cpu,
                                      const char* where);
 
-/* out_a[i] = sum_k a[k] rows[k][i], out_b with b, i < n; outputs overlap no row. And
- * x[2i], x[2i+1] to and from two arrays. */
+/* out_a[i] = sum_k a[k] rows[k][i], out_b with b, i < n, or one such sum; outputs overlap
+ * no row. And x[2i], x[2i+1] to and from two arrays. */
 #define DWT_DECLARE_KERNELS(real, suffix)                                                \
     struct dwt_kernels_##suffix {                                                        \
         void (*combine)(const real* const* rows, size_t n_rows, const real* a,           \
                         const real* b, size_t n, real* out_a, real* out_b);              \
+        void (*sum)(const real* const* rows, size_t n_rows, const real* a, size_t n,     \
+                    real* out);                                                          \
         void (*split)(const real* x, size_t n, real* even, real* odd);                   \
         void (*join)(const real* even, const real* odd, size_t n, real* x);              \
     };                                                                                   \

@@ -121,7 +121,7 @@ enum cufilter_status cufilter_packets_create(cufilter_packets** packets,
     if (!p)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", where);
     p->rank = config->rank;
-    p->item = config->type == CUFILTER_DWT_F32 ? 4 : 8;
+    p->item = dwt_item_bytes(config->type);
     p->signals = p->rank == 2 ? 1 : config->rows;
     p->rows[0] = p->rank == 2 ? config->rows : 1;
     p->cols[0] = config->cols;

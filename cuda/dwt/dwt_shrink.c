@@ -97,7 +97,7 @@ enum cufilter_status dwt_shrink(const struct dwt_spec* s,
                                 enum cufilter_dwt_threshold_kind kind, double value,
                                 void* coefs, size_t coef_pitch)
 {
-    const size_t item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
+    const size_t item = dwt_item_bytes(s->type);
     const size_t pitch = coef_pitch ? coef_pitch : s->n_coefs;
     for (size_t r = 0; r < (s->rank == 2 ? 1 : s->rows) && s->levels; ++r) {
         char* const row = (char*)coefs + r * pitch * item;

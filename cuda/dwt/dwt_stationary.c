@@ -189,7 +189,7 @@ static enum cufilter_status check_call(const cufilter_swt* swt, const void* data
                              "%s: pitch and coef_pitch must be 0 or at least %zu and "
                              "%zu, not %zu and %zu",
                              where, n, n_coefs, *pitch, *coef_pitch);
-    const size_t item = swt->spec.type == CUFILTER_DWT_F32 ? 4 : 8;
+    const size_t item = dwt_item_bytes(swt->spec.type);
     const size_t last = swt->spec.rows - 1;
     const uintptr_t d = (uintptr_t)data, c = (uintptr_t)coefs;
     if (d < c + (last * *coef_pitch + n_coefs) * item &&

@@ -84,7 +84,7 @@ static enum cufilter_status forward(void* self, const void* data, size_t pitch,
 {
     const struct cpu* const cpu = self;
     const struct dwt_spec* const s = cpu->spec;
-    const size_t item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
+    const size_t item = dwt_item_bytes(s->type);
     const struct dwt_kernels_f32* const k = dwt_kernels_choose_f32();
     for (size_t r = 0; r < s->rows; ++r) {
         const char* const x = (const char*)data + r * pitch * item;
@@ -106,7 +106,7 @@ static enum cufilter_status inverse(void* self, const void* coefs, size_t coef_p
 {
     const struct cpu* const cpu = self;
     const struct dwt_spec* const s = cpu->spec;
-    const size_t item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
+    const size_t item = dwt_item_bytes(s->type);
     const struct dwt_kernels_f32* const k = dwt_kernels_choose_f32();
     for (size_t r = 0; r < s->rows; ++r) {
         char* const y = (char*)data + r * pitch * item;

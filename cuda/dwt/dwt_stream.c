@@ -153,7 +153,7 @@ cufilter_dwt_analysis_create(cufilter_dwt_analysis** analysis,
     }
     a->levels = config->levels;
     a->device = s.device;
-    a->item = config->type == CUFILTER_DWT_F32 ? 4 : 8;
+    a->item = dwt_item_bytes(config->type);
     a->chunk = s.chunk;
     *analysis = a;
     return CUFILTER_OK;

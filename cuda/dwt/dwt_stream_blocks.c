@@ -97,7 +97,7 @@ static enum cufilter_status make(void** self, const struct stream* s, bool inver
     const size_t frame = (size_t)1 << s->levels;
     b->levels = s->levels;
     b->device = s->device;
-    b->item = s->type == CUFILTER_DWT_F32 ? 4 : 8;
+    b->item = dwt_item_bytes(s->type);
     b->delay = cufilter_dwt_stream_delay(s->levels, s->taps);
     b->overlap = (b->delay + frame - 1) / frame * frame;
     enum cufilter_status status = CUFILTER_OK;
