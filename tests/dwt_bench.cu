@@ -308,7 +308,7 @@ void modes(const memory& m)
 void filters(const memory& m)
 {
     for (const char* w : {"haar", "db2", "db3", "bior3.3", "db5", "db6", "db7", "db8",
-                          "db10", "db19", "db38", "coif17"})
+                          "db9", "db10", "db19", "db38", "coif17"})
         for (int levels : {1, 5})
             measure(m, {w, PER, 1, 1, m.n / 4, levels, F32});
 }

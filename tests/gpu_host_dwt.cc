@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <vector>
 
 using gpu_host::block;
@@ -132,6 +133,25 @@ void expect_extensions(const struct dwt_spec& s, const void* table)
         expect_numbers(&((const struct dwt_extension_f32*)table)->scale, 3, "extensions");
 }
 
+// Kernels may have all shared memory from the moment on when an engine is made.
+std::set<const struct dwt_spec*> prepared[2]; // by direction
+
+enum cufilter_status prepare(const struct dwt_spec* spec, int direction)
+{
+    int device;
+    CUFILTER_TRY_CUDA(cudaGetDevice(&device));
+    if (device != spec->device)
+        model_cuda::fault("a kernel is prepared for another device");
+    prepared[direction].insert(spec);
+    return CUFILTER_OK;
+}
+
+void expect_prepared(const struct dwt_spec* spec, int direction)
+{
+    if (!prepared[direction].count(spec))
+        model_cuda::fault("a launch's kernel has not been prepared");
+}
+
 // Rows of a pass, where its launch finds them: n items from `at` on.
 char* row_of(void* p, int64_t pitch, size_t r, int64_t at, int64_t n, size_t item)
 {
@@ -180,6 +200,8 @@ struct image_engine {
     void* workspace;
 };
 
+static int image_engines = 0; // that there are
+
 static const struct image_engine* of(const struct dwt_engine* engine)
 {
     return (const struct image_engine*)engine;
@@ -193,14 +215,17 @@ static enum cufilter_status make(struct dwt_engine** engine, const struct dwt_sp
     *engine = nullptr;
     CUFILTER_TRY(cufilter_gpu_alloc("model", &workspace, 100, "workspace"));
     *engine = (struct dwt_engine*)new image_engine{spec, workspace};
+    ++image_engines;
     return CUFILTER_OK;
 }
 
 static void release(struct dwt_engine* engine)
 {
-    if (engine)
-        cudaFree(of(engine)->workspace);
+    if (!engine)
+        return;
+    cudaFree(of(engine)->workspace);
     delete of(engine);
+    --image_engines;
 }
 
 static enum cufilter_status forward(struct dwt_engine* e, const void* data, size_t pitch,
@@ -228,10 +253,21 @@ static int describe(const struct dwt_engine*, char* text, size_t size)
 extern const struct dwt_engine_type dwt_engine_2d = {make, release, forward, inverse,
                                                      describe};
 
+enum cufilter_status dwt_analysis_prepare(const struct dwt_spec* spec)
+{
+    return prepare(spec, 0);
+}
+
+enum cufilter_status dwt_synthesis_prepare(const struct dwt_spec* spec)
+{
+    return prepare(spec, 1);
+}
+
 enum cufilter_status dwt_analysis_launch(const struct dwt_spec* spec,
                                          const struct dwt_pass* pass, const void* taps,
                                          cudaStream_t stream)
 {
+    expect_prepared(spec, 0);
     return answer(model_cuda::queue(stream, "analysis", [=, p = *pass] {
         expect_taps(*spec, taps);
         expect_extensions(*spec, p.extension_table);
@@ -243,6 +279,7 @@ enum cufilter_status dwt_synthesis_launch(const struct dwt_spec* spec,
                                           const struct dwt_pass* pass, const void* taps,
                                           cudaStream_t stream)
 {
+    expect_prepared(spec, 1);
     return answer(model_cuda::queue(stream, "synthesis", [=, p = *pass] {
         expect_taps(*spec, taps);
         run_synthesis(p, dwt_item_bytes(spec->type));
@@ -585,6 +622,7 @@ public:
             for (int rank : {1, 2})
                 gpu_host::for_failures(2, false, [=] { some_calls(from, to, rank); });
         });
+        CPPUNIT_ASSERT_EQUAL(0, image_engines);
     }
     void the_device_is_lost()
     {
@@ -592,6 +630,8 @@ public:
             for (int rank : {1, 2})
                 gpu_host::for_losses(3, [=] { some_calls(from, to, rank); });
         });
+        // What the host had of them is not lost.
+        CPPUNIT_ASSERT_EQUAL(0, image_engines);
     }
 };
 

@@ -109,16 +109,9 @@ static void order_taps(const struct dwt_spec* s, bool synthesis, double* taps)
 static enum cufilter_status upload_taps(const struct dwt_spec* s, bool synthesis,
                                         void** device)
 {
-    const size_t n = 2 * s->filter_length;
     double taps[2 * CUFILTER_DWT_MAX_FILTER];
-    float singles[2 * CUFILTER_DWT_MAX_FILTER];
-    const bool wide = s->type == CUFILTER_DWT_F64;
-    const size_t bytes = n * (wide ? sizeof *taps : sizeof *singles);
     order_taps(s, synthesis, taps);
-    for (size_t i = 0; i < n; ++i)
-        singles[i] = (float)taps[i];
-    return cufilter_gpu_upload("cufilter_dwt_create", device,
-                               wide ? (const void*)taps : singles, bytes, "taps");
+    return dwt_upload_taps("cufilter_dwt_create", s, taps, device);
 }
 
 /* Extensions of a level of whole rows, those on the left first; how many. */
@@ -205,6 +198,10 @@ static enum cufilter_status engine_make(struct dwt_engine** engine,
         status = upload_taps(spec, false, &e->forward.taps);
     if (status == CUFILTER_OK)
         status = upload_taps(spec, true, &e->inverse.taps);
+    if (status == CUFILTER_OK && spec->levels)
+        status = dwt_analysis_prepare(spec);
+    if (status == CUFILTER_OK && spec->levels)
+        status = dwt_synthesis_prepare(spec);
     if (status != CUFILTER_OK)
         engine_free(e);
     else

@@ -4,6 +4,7 @@
 #ifndef CUFILTER_DWT_DWT_1D_CUH
 #define CUFILTER_DWT_DWT_1D_CUH
 
+#include <type_traits>
 #include "dwt_1d.h"
 #include "dwt_device.cuh"
 #include "../core/shared_memory.cuh"
@@ -15,6 +16,42 @@ template <typename T>
 struct alignas(16) dwt_vector {
     T v[dwt_item<T>::vector];
 };
+
+/* Calls call(item, length) for the kernels of a specification: item is one of its type,
+ * length a std::integral_constant of the taps that they are made for, 0 for any. */
+template <typename Call>
+enum cufilter_status dwt_with_kernels(const struct dwt_spec* spec, Call call)
+{
+    const std::integral_constant<int, 0> any{};
+    if (spec->type == CUFILTER_DWT_F64)
+        return call(double(), any);
+    if (spec->type == CUFILTER_DWT_C64)
+        return call(float2(), any);
+    switch (spec->filter_length) {
+    case 2:
+        return call(float(), std::integral_constant<int, 2>());
+    case 4:
+        return call(float(), std::integral_constant<int, 4>());
+    case 6:
+        return call(float(), std::integral_constant<int, 6>());
+    case 8:
+        return call(float(), std::integral_constant<int, 8>());
+    case 10:
+        return call(float(), std::integral_constant<int, 10>());
+    case 12:
+        return call(float(), std::integral_constant<int, 12>());
+    case 14:
+        return call(float(), std::integral_constant<int, 14>());
+    case 16:
+        return call(float(), std::integral_constant<int, 16>());
+    case 18:
+        return call(float(), std::integral_constant<int, 18>());
+    case 20:
+        return call(float(), std::integral_constant<int, 20>());
+    default:
+        return call(float(), any);
+    }
+}
 
 /* Quotients by one divisor of numbers with number * divisor < 2^32. */
 struct dwt_divider {

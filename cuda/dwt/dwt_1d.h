@@ -94,6 +94,10 @@ struct dwt_extension_f64 {
     double scale, first, last;
 };
 
+/* Once for an engine of at least one level, before its launches. */
+enum cufilter_status dwt_analysis_prepare(const struct dwt_spec* spec);
+enum cufilter_status dwt_synthesis_prepare(const struct dwt_spec* spec);
+
 /* Taps for kernels that know F only at run time: (lo, hi) in the order of the window, and
  * (even lo, odd lo, even hi, odd hi) by coefficient; of the item's real type. */
 enum cufilter_status dwt_analysis_launch(const struct dwt_spec* spec,

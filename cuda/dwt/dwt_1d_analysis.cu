@@ -59,13 +59,16 @@ struct bank {
     }
 };
 
-/* Any number of taps, in shared memory. */
+/* Any number of taps, in shared memory, 16 bytes aligned. */
 template <typename T>
 struct bank<T, 0> {
     using R = typename dwt_item<T>::real;
     static constexpr int outputs = n_outputs<T>;
     struct alignas(2 * sizeof(R)) pair {
         R lo, hi;
+    };
+    struct alignas(16) two_pairs {
+        pair v[2];
     };
     const pair* taps; /* global, then shared */
     int F;
@@ -80,40 +83,130 @@ struct bank<T, 0> {
 
     __device__ __forceinline__ void alone(const T* w, T* a, T* d) const
     {
-        T low = dwt_zero<T>(), high = dwt_zero<T>();
-        for (int k = 0; k < F; ++k) {
-            low = dwt_fma(taps[k].lo, w[k], low);
-            high = dwt_fma(taps[k].hi, w[k], high);
+        const int chain = F > DWT_LONGEST_CHAIN ? DWT_CHAIN : F;
+        *a = *d = dwt_zero<T>();
+        for (int k = 0; k < F;) {
+            T low = dwt_zero<T>(), high = dwt_zero<T>();
+            for (const int end = min(k + chain, F); k < end; ++k) {
+                low = dwt_fma(taps[k].lo, w[k], low);
+                high = dwt_fma(taps[k].hi, w[k], high);
+            }
+            *a = dwt_add(*a, low);
+            *d = dwt_add(*d, high);
         }
-        *a = low;
-        *d = high;
     }
 
     template <int SHIFT, int LATE = 0>
     __device__ __forceinline__ void operator()(const T* w, T (&a)[outputs],
                                                T (&d)[outputs]) const
     {
-        constexpr int V = dwt_item<T>::vector;
-        constexpr int N =
-            (SHIFT + 2 * (outputs - 1 + LATE) + V + V - 1) / V; /* kept vectors */
-        T x[N * V];
+        const T* const windows[1] = {w};
+        sums<1> s;
+        together<SHIFT, LATE>(windows, s);
 #pragma unroll
-        for (int o = 0; o < outputs; ++o)
-            a[o] = d[o] = dwt_zero<T>();
-#pragma unroll
-        for (int i = 0; i < N - 1; ++i)
-            take(x, i, w, i);
-        int k = 0;
-        for (; k + V <= F; k += V) {
-            take(x, N - 1, w, k / V + N - 1);
-            step<SHIFT, LATE, V>(x, k, a, d);
-#pragma unroll
-            for (int i = 0; i < (N - 1) * V; ++i)
-                x[i] = x[i + V];
+        for (int o = 0; o < outputs; ++o) {
+            a[o] = s.a[0][o];
+            d[o] = s.d[0][o];
         }
-        if (V == 4 && k < F) {
-            take(x, N - 1, w, k / V + N - 1);
-            step<SHIFT, LATE, 2>(x, k, a, d);
+    }
+
+    /* Of G steps of a thread. */
+    template <int G>
+    struct sums {
+        T a[G][outputs], d[G][outputs];
+        __device__ __forceinline__ sums()
+        {
+#pragma unroll
+            for (int i = 0; i < G * outputs; ++i)
+                a[i / outputs][i % outputs] = d[i / outputs][i % outputs] = dwt_zero<T>();
+        }
+        __device__ __forceinline__ void add(const sums& other)
+        {
+#pragma unroll
+            for (int i = 0; i < G * outputs; ++i) {
+                const int g = i / outputs, o = i % outputs;
+                a[g][o] = dwt_add(a[g][o], other.a[g][o]);
+                d[g][o] = dwt_add(d[g][o], other.d[g][o]);
+            }
+        }
+    };
+
+    /* G steps, which share what they read of the taps. */
+    template <int SHIFT, int LATE, int G>
+    __device__ __forceinline__ void together(const T* const (&w)[G], sums<G>& s) const
+    {
+        if (F > DWT_LONGEST_CHAIN)
+            sum<SHIFT, LATE, true>(w, s);
+        else
+            sum<SHIFT, LATE, false>(w, s);
+    }
+
+    template <int SHIFT, int LATE, bool SPLIT, int G>
+    __device__ __forceinline__ void sum(const T* const (&w)[G], sums<G>& s) const
+    {
+        constexpr int V = dwt_item<T>::vector;
+        constexpr int kept = (SHIFT + 2 * (outputs - 1 + LATE) + V - 1) / V; /* vectors */
+        T x[G][kept * V + DWT_CHAIN];
+#pragma unroll
+        for (int g = 0; g < G; ++g)
+#pragma unroll
+            for (int i = 0; i < kept; ++i)
+                take(x[g], i, w[g], i);
+        int k = 0;
+#pragma unroll 1
+        for (; k + DWT_CHAIN <= F; k += DWT_CHAIN) {
+            sums<G> part;
+            go_on<SHIFT, LATE, DWT_CHAIN, kept>(x, w, k, SPLIT ? part : s);
+            if (SPLIT)
+                s.add(part);
+        }
+        sums<G> part;
+        if (F & 4) {
+            go_on<SHIFT, LATE, 4, kept>(x, w, k, SPLIT ? part : s);
+            k += 4;
+        }
+        if (F & 2)
+            go_on<SHIFT, LATE, 2, kept>(x, w, k, SPLIT ? part : s);
+        if (SPLIT && F % DWT_CHAIN)
+            s.add(part);
+    }
+
+    /* TAPS from k on, with KEPT vectors of what they fall on at hand. */
+    template <int SHIFT, int LATE, int TAPS, int KEPT, int G, int N>
+    __device__ __forceinline__ void go_on(T (&x)[G][N], const T* const (&w)[G], int k,
+                                          sums<G>& s) const
+    {
+        constexpr int V = dwt_item<T>::vector;
+#pragma unroll
+        for (int g = 0; g < G; ++g)
+#pragma unroll
+            for (int i = 0; i < (TAPS + V - 1) / V; ++i)
+                take(x[g], KEPT + i, w[g], k / V + KEPT + i);
+#pragma unroll
+        for (int i = 0; i < TAPS; i += 2) {
+            const two_pairs two = *(const two_pairs*)(taps + k + i);
+#pragma unroll
+            for (int j = 0; j < 2; ++j)
+#pragma unroll
+                for (int g = 0; g < G; ++g)
+                    add_taps<SHIFT, LATE>(two.v[j], &x[g][i + j], s.a[g], s.d[g]);
+        }
+#pragma unroll
+        for (int g = 0; g < G; ++g)
+#pragma unroll
+            for (int i = 0; i < KEPT * V; ++i)
+                x[g][i] = x[g][i + TAPS];
+    }
+
+    /* What a tap adds to the sums of a step; it falls on x[SHIFT] for the first. */
+    template <int SHIFT, int LATE>
+    __device__ __forceinline__ static void add_taps(const pair& tap, const T* x,
+                                                    T (&a)[outputs], T (&d)[outputs])
+    {
+#pragma unroll
+        for (int o = 0; o < outputs; ++o) {
+            a[o] = dwt_fma(tap.lo, x[SHIFT + 2 * o], a[o]);
+            d[o] = dwt_fma(tap.hi, x[SHIFT + 2 * (o + LATE)], d[o]);
         }
     }
 
@@ -125,21 +218,6 @@ struct bank<T, 0> {
 #pragma unroll
         for (int k = 0; k < V; ++k)
             x[i * V + k] = v.v[k];
-    }
-
-    template <int SHIFT, int LATE, int TAPS, int N>
-    __device__ __forceinline__ void step(const T (&x)[N], int k, T (&a)[outputs],
-                                         T (&d)[outputs]) const
-    {
-#pragma unroll
-        for (int j = 0; j < TAPS; ++j) {
-            const pair tap = taps[k + j];
-#pragma unroll
-            for (int o = 0; o < outputs; ++o) {
-                a[o] = dwt_fma(tap.lo, x[SHIFT + 2 * o + j], a[o]);
-                d[o] = dwt_fma(tap.hi, x[SHIFT + 2 * (o + LATE) + j], d[o]);
-            }
-        }
     }
 };
 
@@ -381,15 +459,13 @@ enum inner_stage {
     LAST_LATE, /* and the details made are one later, which is an even place */
 };
 
-/* Step t of a thread. */
-template <typename T, int F, int SHIFT, int STAGE>
-__device__ __forceinline__ void inner_step(int t, const T* in, T* a_out, T* d_out,
-                                           int own, const bank<T, F>& taps)
+/* What step t of a thread has made. */
+template <int STAGE, typename T, int outputs>
+__device__ __forceinline__ void put_inner(int t, const T (&a)[outputs],
+                                          const T (&d)[outputs], T* a_out, T* d_out,
+                                          int own)
 {
-    constexpr int V = dwt_item<T>::vector, outputs = n_outputs<T>;
     constexpr int late = STAGE == LAST_LATE;
-    T a[outputs], d[outputs];
-    taps.template operator()<SHIFT, late>(in + V * t, a, d);
     if (STAGE == KEEP)
         dwt_keep_aligned(a_out + outputs * t, a);
     else if (outputs * t < own)
@@ -398,12 +474,38 @@ __device__ __forceinline__ void inner_step(int t, const T* in, T* a_out, T* d_ou
         store_even(d_out + late + outputs * t, d);
 }
 
+/* Step t of a thread. */
+template <typename T, int F, int SHIFT, int STAGE>
+__device__ __forceinline__ void inner_step(int t, const T* in, T* a_out, T* d_out,
+                                           int own, const bank<T, F>& taps)
+{
+    constexpr int V = dwt_item<T>::vector, outputs = n_outputs<T>;
+    T a[outputs], d[outputs];
+    taps.template operator()<SHIFT, STAGE == LAST_LATE>(in + V * t, a, d);
+    put_inner<STAGE>(t, a, d, a_out, d_out, own);
+}
+
 template <typename T, int F, int SHIFT, int STAGE>
 __device__ __forceinline__ void run_inner(const T* in, T* a_out, T* d_out,
                                           const dwt_inner_level& level,
                                           const bank<T, F>& taps)
 {
-    if (STAGE == KEEP) {
+    if constexpr (F == 0) {
+        constexpr int V = dwt_item<T>::vector;
+        const int threads = (int)blockDim.x;
+        int t = (int)threadIdx.x;
+        for (; t + threads < level.groups; t += 2 * threads) {
+            const T* const windows[2] = {in + V * t, in + V * (t + threads)};
+            typename bank<T, 0>::template sums<2> s;
+            taps.template together<SHIFT, STAGE == LAST_LATE>(windows, s);
+#pragma unroll
+            for (int g = 0; g < 2; ++g)
+                put_inner<STAGE>(t + g * threads, s.a[g], s.d[g], a_out, d_out,
+                                 level.own);
+        }
+        if (t < level.groups)
+            inner_step<T, F, SHIFT, STAGE>(t, in, a_out, d_out, level.own, taps);
+    } else if (STAGE == KEEP) {
         for (int t = (int)threadIdx.x; t < level.groups; t += (int)blockDim.x)
             inner_step<T, F, SHIFT, STAGE>(t, in, a_out, d_out, level.own, taps);
     } else {
@@ -533,7 +635,6 @@ enum cufilter_status launch(const struct dwt_spec* spec, const struct dwt_pass* 
         b.F = p->filter_length;
         bytes += 2 * sizeof(R) * (size_t)p->filter_length + 16;
     }
-    CUFILTER_TRY(allow_all_shared_memory(analyse<T, F>));
     const int64_t blocks = p->tiles ? (int64_t)(p->tiles + p->ends) * p->rows
                                     : (p->rows + p->rows_a_block - 1) / p->rows_a_block;
     analyse<T, F><<<(unsigned)blocks, p->threads, bytes, stream>>>(*p, b);
@@ -544,33 +645,20 @@ enum cufilter_status launch(const struct dwt_spec* spec, const struct dwt_pass* 
 } // namespace
 } // namespace cufilter
 
+enum cufilter_status dwt_analysis_prepare(const struct dwt_spec* spec)
+{
+    using namespace cufilter;
+    return dwt_with_kernels(spec, [](auto item, auto length) {
+        return allow_all_shared_memory(analyse<decltype(item), decltype(length)::value>);
+    });
+}
+
 enum cufilter_status dwt_analysis_launch(const struct dwt_spec* spec,
                                          const struct dwt_pass* pass, const void* taps,
                                          cudaStream_t stream)
 {
     using namespace cufilter;
-    if (spec->type == CUFILTER_DWT_F64)
-        return launch<double, 0>(spec, pass, taps, stream);
-    if (spec->type == CUFILTER_DWT_C64)
-        return launch<float2, 0>(spec, pass, taps, stream);
-    switch (spec->filter_length) {
-    case 2:
-        return launch<float, 2>(spec, pass, taps, stream);
-    case 4:
-        return launch<float, 4>(spec, pass, taps, stream);
-    case 6:
-        return launch<float, 6>(spec, pass, taps, stream);
-    case 8:
-        return launch<float, 8>(spec, pass, taps, stream);
-    case 10:
-        return launch<float, 10>(spec, pass, taps, stream);
-    case 12:
-        return launch<float, 12>(spec, pass, taps, stream);
-    case 16:
-        return launch<float, 16>(spec, pass, taps, stream);
-    case 20:
-        return launch<float, 20>(spec, pass, taps, stream);
-    default:
-        return launch<float, 0>(spec, pass, taps, stream);
-    }
+    return dwt_with_kernels(spec, [&](auto item, auto length) {
+        return launch<decltype(item), decltype(length)::value>(spec, pass, taps, stream);
+    });
 }

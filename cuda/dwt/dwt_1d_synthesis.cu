@@ -45,17 +45,16 @@ __device__ __forceinline__ void window(const T* from, T* x)
     }
 }
 
-template <typename T, int SKIP, int COUNT>
-__device__ __forceinline__ void add(const quad<typename dwt_item<T>::real>& tap, int i,
-                                    const T (&a)[COUNT], const T (&d)[COUNT],
-                                    T (&y)[n_items<T>])
+/* What a coefficient of each band, a[0] and d[0] for the first pair, adds to a step. */
+template <typename T, int SKIP>
+__device__ __forceinline__ void add(const quad<typename dwt_item<T>::real>& tap,
+                                    const T* a, const T* d, T (&y)[n_items<T>])
 {
 #pragma unroll
     for (int g = 0; g < n_items<T> / 2; ++g) {
-        y[2 * g] =
-            dwt_fma(tap.even_lo, a[g + i], dwt_fma(tap.even_hi, d[g + i], y[2 * g]));
-        y[2 * g + 1] = dwt_fma(tap.odd_lo, a[g + i + SKIP],
-                               dwt_fma(tap.odd_hi, d[g + i + SKIP], y[2 * g + 1]));
+        y[2 * g] = dwt_fma(tap.even_lo, a[g], dwt_fma(tap.even_hi, d[g], y[2 * g]));
+        y[2 * g + 1] = dwt_fma(tap.odd_lo, a[g + SKIP],
+                               dwt_fma(tap.odd_hi, d[g + SKIP], y[2 * g + 1]));
     }
 }
 
@@ -64,8 +63,18 @@ struct bank {
     using R = typename dwt_item<T>::real;
     quad<R> taps[F / 2];
 
-    __device__ __forceinline__ const quad<R>& at(int i) const { return taps[i]; }
-    __device__ __forceinline__ int size() const { return F / 2; }
+    /* One item; for edges, where it is the code that counts. */
+    __device__ __forceinline__ T alone(const T* a, const T* d, bool odd) const
+    {
+        T y = dwt_zero<T>();
+#pragma unroll 1
+        for (int k = 0; k < F / 2; ++k) {
+            const quad<R>& tap = taps[k];
+            y = dwt_fma(odd ? tap.odd_hi : tap.even_hi, d[k], y);
+            y = dwt_fma(odd ? tap.odd_lo : tap.even_lo, a[k], y);
+        }
+        return y;
+    }
 
     template <int SKIP, int SHIFT_A, int SHIFT>
     __device__ __forceinline__ void operator()(const T* from_a, const T* from_d,
@@ -80,7 +89,49 @@ struct bank {
             y[i] = dwt_zero<T>();
 #pragma unroll
         for (int i = 0; i < F / 2; ++i)
-            add<T, SKIP>(taps[i], i, a, d, y);
+            add<T, SKIP>(taps[i], a + i, d + i, y);
+    }
+};
+
+/* The window of a step as it moves on by STEP items, of which it begins SHIFT after a
+ * multiple of 8 bytes; COUNT of them are needed at a time. */
+template <typename T, int COUNT, int STEP, int SHIFT>
+struct moving_window {
+    static constexpr int U = 8 / sizeof(T); /* items of 8 bytes */
+    static constexpr int all = (SHIFT + COUNT + U - 1) / U, kept = all - STEP / U;
+    struct alignas(8) unit {
+        T v[U];
+    };
+    T items[all * U];
+
+    __device__ __forceinline__ void take(const T* from, int i)
+    {
+        const unit u = ((const unit*)from)[i];
+#pragma unroll
+        for (int k = 0; k < U; ++k)
+            items[i * U + k] = u.v[k];
+    }
+    __device__ __forceinline__ void begin(const T* from)
+    {
+#pragma unroll
+        for (int i = 0; i < kept; ++i)
+            take(from, i);
+    }
+    __device__ __forceinline__ void fill(const T* from)
+    {
+#pragma unroll
+        for (int i = kept; i < all; ++i)
+            take(from, i);
+    }
+    __device__ __forceinline__ void move()
+    {
+#pragma unroll
+        for (int i = 0; i < kept * U; ++i)
+            items[i] = items[i + STEP];
+    }
+    __device__ __forceinline__ const T* at(int i) const
+    {
+        return items + SHIFT + i;
     }
 };
 
@@ -98,30 +149,138 @@ struct bank<T, 0> {
         pairs = p.filter_length / 2;
     }
 
-    __device__ __forceinline__ const quad<R>& at(int i) const { return taps[i]; }
-    __device__ __forceinline__ int size() const { return pairs; }
+    __device__ __forceinline__ bool is_long() const
+    {
+        return 2 * pairs > DWT_LONGEST_CHAIN;
+    }
 
-    /* Two coefficients a step, and perhaps a last one. */
+    __device__ __forceinline__ T alone(const T* a, const T* d, bool odd) const
+    {
+        const int chain = is_long() ? DWT_CHAIN / 2 : pairs;
+        T y = dwt_zero<T>();
+#pragma unroll 1
+        for (int k = 0; k < pairs;) {
+            T sum = dwt_zero<T>();
+#pragma unroll 1
+            for (const int end = min(k + chain, pairs); k < end; ++k) {
+                const quad<R>& tap = taps[k];
+                sum = dwt_fma(odd ? tap.odd_hi : tap.even_hi, d[k], sum);
+                sum = dwt_fma(odd ? tap.odd_lo : tap.even_lo, a[k], sum);
+            }
+            y = dwt_add(y, sum);
+        }
+        return y;
+    }
+
     template <int SKIP, int SHIFT_A, int SHIFT>
     __device__ __forceinline__ void operator()(const T* from_a, const T* from_d,
                                                T (&y)[n_items<T>]) const
     {
-        constexpr int N = 2 + n_items<T> / 2 - 1 + SKIP;
-        T a[N], d[N];
+        const int at[1] = {0};
+        steps<1> s;
+        together<SKIP, SHIFT_A, SHIFT>(from_a, from_d, at, s);
 #pragma unroll
         for (int i = 0; i < n_items<T>; ++i)
-            y[i] = dwt_zero<T>();
-        int k = 0;
-        for (; k + 2 <= pairs; k += 2) {
-            window<T, N, SHIFT_A>(from_a + k, a);
-            window<T, N, SHIFT>(from_d + k, d);
-            add<T, SKIP>(taps[k], 0, a, d, y);
-            add<T, SKIP>(taps[k + 1], 1, a, d, y);
+            y[i] = s.y[0][i];
+    }
+
+    /* What G steps of a thread make. */
+    template <int G>
+    struct steps {
+        T y[G][n_items<T>];
+        __device__ __forceinline__ steps()
+        {
+#pragma unroll
+            for (int g = 0; g < G; ++g)
+#pragma unroll
+                for (int i = 0; i < n_items<T>; ++i)
+                    y[g][i] = dwt_zero<T>();
         }
-        if (k < pairs) {
-            window<T, N - 1, SHIFT_A>(from_a + k, a);
-            window<T, N - 1, SHIFT>(from_d + k, d);
-            add<T, SKIP>(taps[k], 0, a, d, y);
+        __device__ __forceinline__ void add_up(const steps& other)
+        {
+#pragma unroll
+            for (int g = 0; g < G; ++g)
+#pragma unroll
+                for (int i = 0; i < n_items<T>; ++i)
+                    y[g][i] = dwt_add(y[g][i], other.y[g][i]);
+        }
+    };
+
+    /* G steps, at[] coefficients on, which share what they read of the taps. */
+    template <int SKIP, int SHIFT_A, int SHIFT, int G>
+    __device__ __forceinline__ void together(const T* from_a, const T* from_d,
+                                             const int (&at)[G], steps<G>& s) const
+    {
+        if (is_long())
+            sum<SKIP, SHIFT_A, SHIFT, true>(from_a, from_d, at, s);
+        else
+            sum<SKIP, SHIFT_A, SHIFT, false>(from_a, from_d, at, s);
+    }
+
+    template <int SKIP, int SHIFT_A, int SHIFT, bool SPLIT, int G>
+    __device__ __forceinline__ void sum(const T* from_a, const T* from_d,
+                                        const int (&at)[G], steps<G>& s) const
+    {
+        constexpr int block = DWT_CHAIN / 2; /* coefficients */
+        constexpr int N = block + n_items<T> / 2 - 1 + SKIP;
+        moving_window<T, N, block, SHIFT_A> a[G];
+        moving_window<T, N, block, SHIFT> d[G];
+#pragma unroll
+        for (int g = 0; g < G; ++g) {
+            a[g].begin(from_a + at[g]);
+            d[g].begin(from_d + at[g]);
+        }
+        int k = 0;
+#pragma unroll 1
+        for (; k + block <= pairs; k += block) {
+            steps<G> part;
+#pragma unroll
+            for (int g = 0; g < G; ++g) {
+                a[g].fill(from_a + at[g] + k);
+                d[g].fill(from_d + at[g] + k);
+            }
+#pragma unroll
+            for (int i = 0; i < block; ++i) {
+                const quad<R> tap = taps[k + i];
+#pragma unroll
+                for (int g = 0; g < G; ++g)
+                    add<T, SKIP>(tap, a[g].at(i), d[g].at(i), (SPLIT ? part : s).y[g]);
+            }
+            if (SPLIT)
+                s.add_up(part);
+#pragma unroll
+            for (int g = 0; g < G; ++g) {
+                a[g].move();
+                d[g].move();
+            }
+        }
+        steps<G> part;
+        if (pairs & 2) {
+            last<SKIP, SHIFT_A, SHIFT, 2>(from_a + k, from_d + k, at, k,
+                                          SPLIT ? part : s);
+            k += 2;
+        }
+        if (pairs & 1)
+            last<SKIP, SHIFT_A, SHIFT, 1>(from_a + k, from_d + k, at, k,
+                                          SPLIT ? part : s);
+        if (SPLIT && pairs % block)
+            s.add_up(part);
+    }
+
+    /* Coefficients k .. k + COUNT - 1. */
+    template <int SKIP, int SHIFT_A, int SHIFT, int COUNT, int G>
+    __device__ __forceinline__ void last(const T* from_a, const T* from_d,
+                                         const int (&at)[G], int k, steps<G>& s) const
+    {
+        constexpr int N = COUNT + n_items<T> / 2 - 1 + SKIP;
+#pragma unroll
+        for (int g = 0; g < G; ++g) {
+            T a[N], d[N];
+            window<T, N, SHIFT_A>(from_a + at[g], a);
+            window<T, N, SHIFT>(from_d + at[g], d);
+#pragma unroll
+            for (int i = 0; i < COUNT; ++i)
+                add<T, SKIP>(taps[k + i], a + i, d + i, s.y[g]);
         }
     }
 };
@@ -373,14 +532,7 @@ __device__ __forceinline__ void synthesise_ends(const dwt_pass& p, int64_t row,
             for (int i = (int)threadIdx.x; i < level.count; i += (int)blockDim.x) {
                 const bool odd = i & 1;
                 const int at = i / 2 + (odd ? p.skip : 0);
-                T y = dwt_zero<T>();
-#pragma unroll 1
-                for (int k = 0; k < taps.size(); ++k) {
-                    const quad<typename dwt_item<T>::real>& tap = taps.at(k);
-                    y = dwt_fma(odd ? tap.odd_hi : tap.even_hi, d[at + k], y);
-                    y = dwt_fma(odd ? tap.odd_lo : tap.even_lo, a[at + k], y);
-                }
-                to[i] = y;
+                to[i] = taps.alone(a + at, d + at, odd);
             }
         }
         __syncthreads();
@@ -394,6 +546,23 @@ __device__ __forceinline__ void synthesise_ends(const dwt_pass& p, int64_t row,
 
 /* ------------------------------------------------------------------ inner tiles */
 
+/* What step t of a thread has made. */
+template <bool LAST, typename T, int items>
+__device__ __forceinline__ void put_inner(int t, const T (&y)[items], T* to, int own,
+                                          bool odd)
+{
+    if constexpr (!LAST) {
+        dwt_keep_aligned(to + t * items, y);
+    } else if constexpr (items == 4) {
+        if (odd)
+            dwt_store(to, t * items, own, y);
+        else
+            __stcs((float4*)(to + t * items), make_float4(y[0], y[1], y[2], y[3]));
+    } else {
+        dwt_store_apart(to, t * items, own, y);
+    }
+}
+
 template <typename T, int F, int SKIP, int SHIFT_A, int SHIFT, bool LAST>
 __device__ __forceinline__ void run_inner(const T* a, const T* d, T* to,
                                           const dwt_inner_level& level,
@@ -403,20 +572,22 @@ __device__ __forceinline__ void run_inner(const T* a, const T* d, T* to,
     const bool odd = LAST && sizeof(T) == 4 && (uintptr_t)to % 16;
     /* The warps keep together: stores of odd rows exchange between lanes. */
     const int groups = odd ? (level.groups + 31) / 32 * 32 : level.groups;
-    for (int t = (int)threadIdx.x; t < groups; t += (int)blockDim.x) {
-        T y[items];
-        const int from = min(t, level.groups - 1) * (items / 2);
-        taps.template operator()<SKIP, SHIFT_A, SHIFT>(a + from, d + from, y);
-        if constexpr (!LAST) {
-            dwt_keep_aligned(to + t * items, y);
-        } else if constexpr (items == 4) {
-            if (odd)
-                dwt_store(to, t * items, level.own, y);
-            else
-                __stcs((float4*)(to + t * items), make_float4(y[0], y[1], y[2], y[3]));
-        } else {
-            dwt_store_apart(to, t * items, level.own, y);
+    const auto from = [&](int t) { return min(t, level.groups - 1) * (items / 2); };
+    const int threads = (int)blockDim.x;
+    int t = (int)threadIdx.x;
+    if constexpr (F == 0)
+        for (; t + threads < groups; t += 2 * threads) {
+            const int at[2] = {from(t), from(t + threads)};
+            typename bank<T, 0>::template steps<2> s;
+            taps.template together<SKIP, SHIFT_A, SHIFT>(a, d, at, s);
+#pragma unroll
+            for (int g = 0; g < 2; ++g)
+                put_inner<LAST>(t + g * threads, s.y[g], to, level.own, odd);
         }
+    for (; t < groups; t += threads) {
+        T y[items];
+        taps.template operator()<SKIP, SHIFT_A, SHIFT>(a + from(t), d + from(t), y);
+        put_inner<LAST>(t, y, to, level.own, odd);
     }
 }
 
@@ -568,7 +739,6 @@ enum cufilter_status launch(const struct dwt_spec* spec, const struct dwt_pass* 
         b.pairs = p->filter_length / 2;
         bytes += 2 * sizeof(R) * (size_t)p->filter_length + 16;
     }
-    CUFILTER_TRY(allow_all_shared_memory(synthesise<T, F>));
     const int64_t blocks = p->tiles ? (int64_t)(p->tiles + p->ends) * p->rows
                                     : (p->rows + p->rows_a_block - 1) / p->rows_a_block;
     synthesise<T, F><<<(unsigned)blocks, p->threads, bytes, stream>>>(*p, b);
@@ -579,33 +749,21 @@ enum cufilter_status launch(const struct dwt_spec* spec, const struct dwt_pass* 
 } // namespace
 } // namespace cufilter
 
+enum cufilter_status dwt_synthesis_prepare(const struct dwt_spec* spec)
+{
+    using namespace cufilter;
+    return dwt_with_kernels(spec, [](auto item, auto length) {
+        return allow_all_shared_memory(
+            synthesise<decltype(item), decltype(length)::value>);
+    });
+}
+
 enum cufilter_status dwt_synthesis_launch(const struct dwt_spec* spec,
                                           const struct dwt_pass* pass, const void* taps,
                                           cudaStream_t stream)
 {
     using namespace cufilter;
-    if (spec->type == CUFILTER_DWT_F64)
-        return launch<double, 0>(spec, pass, taps, stream);
-    if (spec->type == CUFILTER_DWT_C64)
-        return launch<float2, 0>(spec, pass, taps, stream);
-    switch (spec->filter_length) {
-    case 2:
-        return launch<float, 2>(spec, pass, taps, stream);
-    case 4:
-        return launch<float, 4>(spec, pass, taps, stream);
-    case 6:
-        return launch<float, 6>(spec, pass, taps, stream);
-    case 8:
-        return launch<float, 8>(spec, pass, taps, stream);
-    case 10:
-        return launch<float, 10>(spec, pass, taps, stream);
-    case 12:
-        return launch<float, 12>(spec, pass, taps, stream);
-    case 16:
-        return launch<float, 16>(spec, pass, taps, stream);
-    case 20:
-        return launch<float, 20>(spec, pass, taps, stream);
-    default:
-        return launch<float, 0>(spec, pass, taps, stream);
-    }
+    return dwt_with_kernels(spec, [&](auto item, auto length) {
+        return launch<decltype(item), decltype(length)::value>(spec, pass, taps, stream);
+    });
 }

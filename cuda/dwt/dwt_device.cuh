@@ -60,6 +60,19 @@ __device__ __forceinline__ float2 dwt_fma(float tap, float2 x, float2 sum)
     return make_float2(fmaf(tap, x.x, sum.x), fmaf(tap, x.y, sum.y));
 }
 
+__device__ __forceinline__ float dwt_add(float a, float b)
+{
+    return a + b;
+}
+__device__ __forceinline__ double dwt_add(double a, double b)
+{
+    return a + b;
+}
+__device__ __forceinline__ float2 dwt_add(float2 a, float2 b)
+{
+    return make_float2(a.x + b.x, a.y + b.y);
+}
+
 /* Taps of F <= 20 or so, to pass to a kernel by value. For the analysis in the order of
  * the window: a[o] = sum_k lo[k] x[2 o + start + k], lo[k] = dec_lo[F-1-k]. For the
  * synthesis as they are. */

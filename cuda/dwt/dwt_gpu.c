@@ -66,10 +66,13 @@ static void gpu_destroy(void* self)
     struct gpu* const g = self;
     if (!g)
         return;
-    /* At exit the runtime may be gone. */
-    if (g->stream && cudaSetDevice(g->spec->device) == cudaSuccess) {
+    /* The device may be lost, and at exit the runtime gone: what the host has is freed
+     * all the same. */
+    const bool there = g->stream && cudaSetDevice(g->spec->device) == cudaSuccess;
+    if (there)
         (void)cudaStreamSynchronize(g->stream);
-        g->type->free(g->engine);
+    g->type->free(g->engine);
+    if (there) {
         cufilter_gpu_free_buffer(&g->data);
         cufilter_gpu_free_buffer(&g->coefs);
         cufilter_gpu_free_buffer(&g->pinned_data);
@@ -95,8 +98,8 @@ static enum cufilter_status gpu_create(void** self, const struct dwt_spec* spec)
 {
     struct gpu* const g = calloc(1, sizeof *g);
     if (!g)
-        return cufilter_fail(CUFILTER_ERR_NO_MEMORY,
-                             "cufilter_dwt_create: out of memory");
+        return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "cufilter_%s_create: out of memory",
+                             spec->stationary ? "swt" : "dwt");
     g->spec = spec;
     g->type = engine_of(spec);
     g->bounced_bytes = cufilter_tuned_size(CUFILTER_DWT_BOUNCE_BYTES, spec->device);
@@ -108,6 +111,18 @@ static enum cufilter_status gpu_create(void** self, const struct dwt_spec* spec)
     else
         *self = g;
     return status;
+}
+
+enum cufilter_status dwt_upload_taps(const char* where, const struct dwt_spec* spec,
+                                     const double* taps, void** device)
+{
+    const size_t n = 2 * spec->filter_length;
+    float singles[2 * CUFILTER_DWT_MAX_FILTER];
+    if (spec->type == CUFILTER_DWT_F64)
+        return cufilter_gpu_upload(where, device, taps, n * sizeof *taps, "taps");
+    for (size_t i = 0; i < n; ++i)
+        singles[i] = (float)taps[i];
+    return cufilter_gpu_upload(where, device, singles, n * sizeof *singles, "taps");
 }
 
 /* ------------------------------------------------------------------ a call's memory */

@@ -34,6 +34,10 @@ extern const struct dwt_engine_type dwt_engine_1d; /* rank 1 */
 extern const struct dwt_engine_type dwt_engine_2d; /* rank 2 */
 extern const struct dwt_engine_type dwt_engine_stationary;
 
+/* Brings 2 F taps to the device, as numbers of the items' real type. */
+enum cufilter_status dwt_upload_taps(const char* where, const struct dwt_spec* spec,
+                                     const double* taps, void** device);
+
 /* Levels 0: copies `rows` rows of `cols` items. */
 enum cufilter_status dwt_copy_launch(const void* in, size_t in_pitch, void* out,
                                      size_t out_pitch, size_t cols, size_t rows,
