@@ -177,7 +177,7 @@ struct fir_launch launch_of(const bench& b, int64_t n)
 {
     struct fir_launch l = {};
     l.x = b.x, l.y = b.y, l.ring = b.ring, l.ring_mask = ring_items - 1;
-    l.begin = 0, l.end = n, l.y_here = true;
+    l.intact = -(int64_t)ring_items, l.begin = 0, l.end = n, l.y_here = true;
     return l;
 }
 

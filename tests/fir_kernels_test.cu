@@ -50,6 +50,7 @@ struct test_case {
     int64_t n_in, first;
     std::vector<int64_t> cuts; /* begin of each launch, and the end */
     bool append, flag, y_here;
+    int64_t position;
     uint32_t ring_pos;
     std::vector<float> x; /* re, im of x[g] at g + ring_items */
 
@@ -107,6 +108,7 @@ test_case make_case(random_source& random, int number, enum cufilter_fir_method 
     c.flag = random(0, 1);
     c.y_here = random(0, 1);
     c.ring_pos = (uint32_t)random(0, ring_items - 1);
+    c.position = random(0, (int64_t)1 << random(0, 40));
     c.x.resize(2 * (ring_items + (size_t)c.n_in));
     for (size_t i = 0; i < c.x.size(); ++i)
         c.x[i] = i % 2 == 0 || c.spec.complex_in ? random.unit() : 0.0f;
@@ -167,6 +169,7 @@ std::vector<unsigned char> run(const test_case& c)
     plan p(c);
     struct fir_launch l = {};
     l.x = x.p, l.ring = ring.p, l.ring_mask = ring_items - 1, l.ring_pos = c.ring_pos;
+    l.intact = (c.append ? c.n_in : 0) - (int64_t)ring_items, l.position = c.position;
     l.append = c.append, l.y = y.p + guard * c.spec.out_size, l.first = c.first;
     l.y_here = c.y_here;
     l.blocks_done = (uint32_t*)counter.p;

@@ -62,12 +62,17 @@ __device__ __forceinline__ int16_t load_once(const int16_t* p)
 
 /* x[g], from the call, the ring or the void around both. */
 template <class Item>
-__device__ __forceinline__ Item fetch(const fir_stream& s, int64_t g)
+__device__ __forceinline__ Item fetch(const fir_stream& s, int64_t g, int64_t oldest)
 {
     const Item* p = g < 0
                         ? (const Item*)s.ring + ((s.ring_pos + (uint32_t)g) & s.ring_mask)
                         : (const Item*)s.x + g;
-    return g >= s.oldest && g < s.end ? *p : Item{};
+    return g >= oldest && g < s.end ? *p : Item{};
+}
+template <class Item>
+__device__ __forceinline__ Item fetch(const fir_stream& s, int64_t g)
+{
+    return fetch<Item>(s, g, s.oldest);
 }
 
 template <class Item>

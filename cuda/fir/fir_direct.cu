@@ -18,6 +18,8 @@
  *
  * Taps beyond R are skipped, not multiplied by zero: NaN and Inf in the input reach those
  * outputs alone whose window holds them. */
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <new>
 #include <vector>
@@ -33,6 +35,7 @@ constexpr int tile_bytes = 32768; /* several blocks an SM */
 constexpr int max_tile_bytes = 98304;
 constexpr int max_taps = 8192;
 constexpr int line_taps = 64; /* a running sum's length */
+constexpr double launch_us = 3.6;
 
 struct direct_args {
     fir_stream s;
@@ -167,8 +170,9 @@ __device__ __forceinline__ void load_tile(X* tile, const fir_stream& s, int64_t 
         load_tile<true, Item>(tile, s, n0, columns, fresh, rows, row_size);
 }
 
-/* sum[i] += sum_r taps[r] x[i - r], x[0] at the head of unit `x` of a row */
-template <class X, class H, class Y>
+/* sum[i] += sum_r taps[r] x[i - r], x[0] at the head of unit `x` of a row. With PARTS in
+ * sums of Q products that are added to the rest as one. */
+template <bool PARTS, class X, class H, class Y>
 __device__ __forceinline__ void filter_taps(Y* sum, const X* x, const H* taps, int n_taps)
 {
     X w[2 * Q];
@@ -178,11 +182,22 @@ __device__ __forceinline__ void filter_taps(Y* sum, const X* x, const H* taps, i
         x -= unit<X>();
         read_items(w, x);
         read_items(h, taps);
+        if constexpr (PARTS) {
 #pragma unroll
-        for (int m = 0; m < Q; ++m)
+            for (int i = 0; i < Q; ++i) {
+                Y part = {};
 #pragma unroll
-            for (int i = 0; i < Q; ++i)
-                mac(sum[i], h[m], w[Q + i - m]);
+                for (int m = 0; m < Q; ++m)
+                    mac(part, h[m], w[Q + i - m]);
+                add(sum[i], part);
+            }
+        } else {
+#pragma unroll
+            for (int m = 0; m < Q; ++m)
+#pragma unroll
+                for (int i = 0; i < Q; ++i)
+                    mac(sum[i], h[m], w[Q + i - m]);
+        }
 #pragma unroll
         for (int i = 0; i < Q; ++i)
             w[Q + i] = w[i];
@@ -199,14 +214,15 @@ __device__ __forceinline__ void filter_taps(Y* sum, const X* x, const H* taps, i
                 mac(sum[i], h[m], w[Q + i - m]);
 }
 
-/* The same in sums of up to 64 products that are added to the rest as one: a plain
- * running sum of thousands would lose more than a transform does. */
+/* The same with sums of Q products, of up to 64, and of those: a running sum of thousands
+ * rounds each product to the size of all, sqrt(M / 2) times, which would be worse than a
+ * transform. */
 template <class X, class H, class Y>
 __device__ __forceinline__ void filter_row(Y* acc, const X* x, const H* taps, int n_taps)
 {
     for (; n_taps > 0; n_taps -= line_taps, taps += line_taps) {
         Y sum[Q] = {};
-        filter_taps(sum, x, taps, min(n_taps, line_taps));
+        filter_taps<true>(sum, x, taps, min(n_taps, line_taps));
         x -= line_taps / Q * unit<X>();
 #pragma unroll
         for (int i = 0; i < Q; ++i)
@@ -304,8 +320,8 @@ __global__ void __launch_bounds__(threads, 7)
         load_line<X>(tile, s, s.first + i0 - a.row_taps, OB + a.row_taps, a.row_taps);
     __syncthreads();
     Y acc[Q] = {};
-    filter_taps(acc, tile + (threadIdx.x + a.row_taps / Q) * unit<X>(), (const H*)a.taps,
-                a.n_taps);
+    filter_taps<false>(acc, tile + (threadIdx.x + a.row_taps / Q) * unit<X>(),
+                       (const H*)a.taps, a.n_taps);
     __syncthreads();
     Y* sums = (Y*)shared;
     write_items(sums + threadIdx.x * unit<Y>(), acc);
@@ -344,6 +360,11 @@ bool real_taps(enum cufilter_fir_type type)
 bool complex_samples(enum cufilter_fir_type type)
 {
     return type == CUFILTER_FIR_CCC || type == CUFILTER_FIR_CCF;
+}
+
+double products_of(enum cufilter_fir_type type)
+{
+    return (complex_samples(type) ? 2 : 1) * (real_taps(type) ? 1 : 2);
 }
 
 template <class X, class H, class Y>
@@ -401,29 +422,34 @@ bool fir_direct_supports(const struct fir_spec* spec, size_t n_taps)
     return d.shared <= shared_limit();
 }
 
-double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
+double fir_direct_busy_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
 {
     const bool line = spec->decimation == 1 && n_taps <= (size_t)line_taps;
-    const double products = (complex_samples(spec->type) ? 2.0 : 1.0) *
-                            (real_taps(spec->type) ? 1.0 : 2.0) * (double)n_taps /
-                            (double)spec->decimation;
+    const double products =
+        products_of(spec->type) * (double)n_taps / (double)spec->decimation;
     /* ns a thousand input items: for the memory, and for tile and products */
     const double memory = complex_samples(spec->type) ? 3.9 : 2.15;
     const double work =
         line ? (complex_samples(spec->type) ? 2.6 : 1.8) + 0.036 * products
              : (complex_samples(spec->type) ? 3.4 : 2.2) + 0.045 * products;
-    const double all = (memory > work ? memory : work) * (double)n_in * 1e-6;
-    /* Few taps are left to the direct form, which is exact where they and the items are
-     * whole numbers; of very many the transforms of short calls round worse. */
-    if (n_taps <= 32 || n_taps > 2048)
-        return 3.6 + all;
-    /* A short call is as long as its longest block, which loads its tile in rounds. */
+    return launch_us + (memory > work ? memory : work) * (double)n_in * 1e-6;
+}
+
+double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
+{
+    /* A short call is as long as its longest block: that loads its tile in rounds over
+     * the bus, a thousand items at a time, and its threads have long sums. */
     fir_direct d = {};
     d.spec = *spec, d.n_taps = n_taps;
     choose_tile(&d);
-    const double most = (double)(threads / d.groups * Q) * (double)spec->decimation;
-    const double block = 2.3e-3 * ((double)n_in < most ? (double)n_in : most);
-    return 3.6 + (all > block ? all : block);
+    const double D = (double)spec->decimation;
+    const double rounds = std::ceil(D / d.phases);
+    const double outputs = std::min(threads / d.groups * Q * D, (double)n_in);
+    const double products = rounds * std::ceil((double)d.phases / d.groups) * d.row_taps *
+                            Q * products_of(spec->type);
+    const double block =
+        launch_us + 4 * rounds + 2.3e-3 * (outputs + (double)n_taps) + 1.5e-3 * products;
+    return std::max(fir_direct_busy_us(spec, n_taps, n_in), block);
 }
 
 /* taps [D][row_taps]: h[rD + p] at (p, r), complex where the taps are */

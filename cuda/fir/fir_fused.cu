@@ -2,11 +2,12 @@
 /* Fused overlap-save on the host: the choice of a transform's shape, its tables,
  * launches.
  *
- * A plan holds the shape that is fastest in the long run and, where it differs, the one
- * that finishes a short call first. Long run: a window of N points yields N - overlap
- * outputs, overlap being M - 1 rounded up to whole rows of T, so the rate is the shape's
- * measured points a second times (N - overlap) / N. Short call: the shape's latency adds
- * up. A filter in parts is as many launches. */
+ * A plan holds the shape that is fastest in the long run: a window of N points yields N -
+ * overlap outputs, overlap being M - 1 rounded up to whole rows of T, so the rate is the
+ * shape's measured points a second times (N - overlap) / N. A smaller shape would finish
+ * a short call 2 us sooner, but its outputs round otherwise: with one shape and windows
+ * at fixed places, only windows that a call ends in differ from one segmentation to the
+ * other. A filter in parts is as many launches. */
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -22,7 +23,7 @@ namespace {
 
 using zd = std::complex<double>;
 constexpr double pi = 3.14159265358979323846;
-constexpr double short_call = 4096, long_call = 1 << 24; /* items */
+constexpr double long_call = 1 << 24; /* items */
 
 enum fused_io io_of(const struct fir_spec* spec)
 {
@@ -110,7 +111,7 @@ double predicted_us(const offer& o, double n)
 }
 
 /* What the current device can run of the forced size, or of all. */
-offer best_offer(const struct fir_spec* spec, size_t n_taps, double n)
+offer best_offer(const struct fir_spec* spec, size_t n_taps)
 {
     offer best;
     int device = 0, limit = 0;
@@ -124,7 +125,8 @@ offer best_offer(const struct fir_spec* spec, size_t n_taps, double n)
                 continue;
             const offer o = offer_of(*s, spec, n_taps);
             if (o.kernel && o.shared <= limit &&
-                (!best.kernel || predicted_us(o, n) < predicted_us(best, n)))
+                (!best.kernel ||
+                 predicted_us(o, long_call) < predicted_us(best, long_call)))
                 best = o;
         }
     return best;
@@ -226,69 +228,67 @@ void twiddle_tables(const fused_shape& s, std::vector<float4> tw[4])
         put_twiddle(tw[3], t, s.T, s.R1, t, s.N);
 }
 
-struct table {
+} // namespace
+
+struct fir_fused {
+    struct fir_spec spec;
+    size_t n_taps;
     offer use;
     float4* memory = nullptr; /* H of every part, then the twiddles */
     const float4* H = nullptr;
     const float4* tw[4] = {};
-    int resident = 0; /* blocks that the GPU holds at once */
+    int resident = 0;    /* blocks that the GPU holds at once */
+    void* sum = nullptr; /* of parts, [sum_items] outputs */
+    size_t sum_items = 0;
 };
 
-enum cufilter_status count_resident(table* t)
+namespace {
+
+enum cufilter_status count_resident(struct fir_fused* f)
 {
     int device = 0, multiprocessors = 0, blocks = 0;
     CUFILTER_TRY_CUDA(cudaGetDevice(&device));
     CUFILTER_TRY_CUDA(
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     CUFILTER_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &blocks, t->use.kernel, t->use.shape->threads, t->use.shared));
-    t->resident = blocks * multiprocessors;
+        &blocks, f->use.kernel, f->use.shape->threads, f->use.shared));
+    f->resident = blocks * multiprocessors;
     return CUFILTER_OK;
 }
 
-enum cufilter_status make_table(table* t, const offer& use,
-                                const struct fir_design* design)
+enum cufilter_status make_tables(struct fir_fused* f, const struct fir_design* design)
 {
     std::vector<float4> all, tw[4];
-    for (size_t from = 0; from < design->n_taps; from += use.part_taps)
-        put_response(all, *use.shape, design, from,
-                     std::min(from + use.part_taps, design->n_taps));
-    twiddle_tables(*use.shape, tw);
+    for (size_t from = 0; from < design->n_taps; from += f->use.part_taps)
+        put_response(all, *f->use.shape, design, from,
+                     std::min(from + f->use.part_taps, design->n_taps));
+    twiddle_tables(*f->use.shape, tw);
     size_t offset[4];
     for (int i = 0; i < 4; ++i) {
         offset[i] = all.size();
         all.insert(all.end(), tw[i].begin(), tw[i].end());
     }
-    t->use = use;
-    CUFILTER_TRY(cufilter_gpu_upload("fir_fused", (void**)&t->memory, all.data(),
+    CUFILTER_TRY(cufilter_gpu_upload("fir_fused", (void**)&f->memory, all.data(),
                                      all.size() * sizeof(float4), "response"));
-    t->H = t->memory;
+    f->H = f->memory;
     for (int i = 0; i < 4; ++i)
-        t->tw[i] = t->memory + offset[i];
+        f->tw[i] = f->memory + offset[i];
     CUFILTER_TRY_CUDA(cudaFuncSetAttribute(
-        use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, use.shared));
-    return count_resident(t);
+        f->use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, f->use.shared));
+    return count_resident(f);
 }
 
 } // namespace
 
-struct fir_fused {
-    struct fir_spec spec;
-    size_t n_taps;
-    table tables[2];     /* long calls; short calls, where another shape serves them */
-    void* sum = nullptr; /* of parts, [sum_items] outputs */
-    size_t sum_items = 0;
-};
-
 bool fir_fused_supports(const struct fir_spec* spec, size_t n_taps)
 {
     return n_taps >= 1 && spec->decimation <= INT32_MAX &&
-           best_offer(spec, n_taps, long_call).kernel != nullptr;
+           best_offer(spec, n_taps).kernel != nullptr;
 }
 
 double fir_fused_us(const struct fir_spec* spec, size_t n_taps, size_t n_in)
 {
-    const offer o = best_offer(spec, n_taps, (double)n_in);
+    const offer o = best_offer(spec, n_taps);
     return o.kernel ? predicted_us(o, (double)n_in) : HUGE_VAL;
 }
 
@@ -296,21 +296,18 @@ enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_sp
                                     const struct fir_design* design)
 {
     *plan = nullptr;
-    const offer offers[2] = {best_offer(spec, design->n_taps, long_call),
-                             best_offer(spec, design->n_taps, short_call)};
-    if (!offers[0].kernel)
+    const offer use = best_offer(spec, design->n_taps);
+    if (!use.kernel)
         return cufilter_fail(CUFILTER_ERR_INVALID,
                              "%s: %zu taps with fft_size %zu exceed the fused kernels of "
                              "this GPU",
                              __func__, design->n_taps, spec->fft_size);
-    struct fir_fused* f = new (std::nothrow) fir_fused{*spec, design->n_taps};
+    struct fir_fused* f = new (std::nothrow) fir_fused{*spec, design->n_taps, use};
     if (!f)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", __func__);
-    enum cufilter_status status = CUFILTER_OK;
+    enum cufilter_status status;
     try {
-        for (int i = 0; i < 2 && status == CUFILTER_OK; ++i)
-            if (i == 0 || offers[1].shape != offers[0].shape)
-                status = make_table(&f->tables[i], offers[i], design);
+        status = make_tables(f, design);
     } catch (const std::bad_alloc&) {
         status = cufilter_fail(CUFILTER_ERR_NO_MEMORY, "%s: out of memory", __func__);
     }
@@ -322,17 +319,10 @@ enum cufilter_status fir_fused_make(struct fir_fused** plan, const struct fir_sp
     return CUFILTER_OK;
 }
 
-static const table* table_for(const struct fir_fused* plan, double n)
-{
-    const table *a = &plan->tables[0], *b = &plan->tables[1];
-    return b->use.kernel && predicted_us(b->use, n) < predicted_us(a->use, n) ? b : a;
-}
-
 enum cufilter_status fir_fused_prepare(struct fir_fused* plan, size_t n)
 {
     void* sum = nullptr;
-    if (n <= plan->sum_items ||
-        std::max(plan->tables[0].use.parts, plan->tables[1].use.parts) == 1)
+    if (n <= plan->sum_items || plan->use.parts == 1)
         return CUFILTER_OK;
     CUFILTER_TRY_CUDA(cudaMalloc(&sum, n * plan->spec.out_size));
     cudaFree(plan->sum); /* waits for what still uses it */
@@ -343,48 +333,64 @@ enum cufilter_status fir_fused_prepare(struct fir_fused* plan, size_t n)
 
 /* Part p of the launch that `args` describes. Only the last one to run, part 0, appends,
  * signals and writes y where that is far. */
-static void set_part(fused_args* args, const table* t, int p,
-                     const struct fir_fused* plan, const struct fir_launch* launch)
+static void set_part(fused_args* args, int p, const struct fir_fused* plan,
+                     const struct fir_launch* launch)
 {
-    const bool last = p == 0, first = p == t->use.parts - 1;
+    const bool last = p == 0, first = p == plan->use.parts - 1;
     void* const sum = launch->y_here ? launch->y : plan->sum;
-    args->shift = (int64_t)p * (int64_t)t->use.part_taps;
-    args->H = t->H + (size_t)p * t->use.shape->N / 2;
+    args->shift = (int64_t)p * (int64_t)plan->use.part_taps;
+    args->H = plan->H + (size_t)p * plan->use.shape->N / 2;
     args->sum = first ? nullptr : sum;
     args->s.y = last ? launch->y : sum;
     args->s.append = last && launch->append;
     args->s.flag = last ? launch->flag : nullptr;
 }
 
+static int64_t modulo(int64_t n, int64_t d)
+{
+    return (n % d + d) % d;
+}
+
+/* Where the launch's first window has its first new sample. Windows have their places in
+ * the stream whatever the calls: what two segmentations share is the same to the bit, and
+ * they differ only by windows that a call ends in. Folded windows hold outputs at
+ * multiples of the fold, which divides the decimation and their length. */
+static int64_t origin_of(const offer& o, const struct fir_launch* launch)
+{
+    const int64_t phase = modulo(launch->position + launch->first, o.fold);
+    return launch->begin -
+           modulo(launch->position + launch->begin - phase, (int64_t)o.outputs);
+}
+
 enum cufilter_status fir_fused_launch(const struct fir_fused* plan,
                                       const struct fir_launch* launch)
 {
     const struct fir_spec* spec = &plan->spec;
-    const table* t = table_for(plan, (double)(launch->end - launch->begin));
-    const fused_shape& shape = *t->use.shape;
-    const int64_t D = (int64_t)spec->decimation;
+    const offer& use = plan->use;
+    const fused_shape& shape = *use.shape;
     fused_args args{};
     args.s = make_fir_stream(spec, plan->n_taps, launch);
     args.type = spec->type;
-    args.overlap_rows = t->use.rows;
-    /* Folded windows hold outputs at multiples of the fold: the origin is one of them. */
-    args.origin = launch->begin;
-    if (t->use.fold > 1)
-        args.origin -= ((launch->begin - launch->first) % D + D) % D;
-    std::copy(t->tw, t->tw + 4, args.tw);
-    const int64_t group = (int64_t)t->use.outputs * shape.groups;
+    args.overlap_rows = use.rows;
+    args.origin = origin_of(use, launch);
+    args.oldest =
+        std::min(args.s.oldest,
+                 std::max(launch->intact, args.origin - (int64_t)use.rows * shape.T -
+                                              (use.parts - 1) * (int64_t)use.part_taps));
+    std::copy(plan->tw, plan->tw + 4, args.tw);
+    const int64_t group = (int64_t)use.outputs * shape.groups;
     const int64_t blocks = (launch->end - args.origin + group - 1) / group;
     if (launch->end <= launch->begin || blocks > INT32_MAX)
         return cufilter_fail(CUFILTER_ERR_INVALID, "%s: cannot take items %lld to %lld",
                              __func__, (long long)launch->begin, (long long)launch->end);
     /* Ahead by half of what runs at once; where one block fills an SM it does harm. */
-    if (shape.N < 16384 && blocks > 2 * t->resident)
-        args.prefetch = group * (t->resident / 2);
+    if (shape.N < 16384 && blocks > 2 * plan->resident)
+        args.prefetch = group * (plan->resident / 2);
     void* parameters[] = {&args};
-    for (int p = t->use.parts - 1; p >= 0; --p) {
-        set_part(&args, t, p, plan, launch);
-        CUFILTER_TRY_CUDA(cudaLaunchKernel(t->use.kernel, dim3((unsigned)blocks),
-                                           dim3(shape.threads), parameters, t->use.shared,
+    for (int p = use.parts - 1; p >= 0; --p) {
+        set_part(&args, p, plan, launch);
+        CUFILTER_TRY_CUDA(cudaLaunchKernel(use.kernel, dim3((unsigned)blocks),
+                                           dim3(shape.threads), parameters, use.shared,
                                            launch->stream));
     }
     return CUFILTER_OK;
@@ -394,20 +400,16 @@ void fir_fused_free(struct fir_fused* plan)
 {
     if (!plan)
         return;
-    for (table& t : plan->tables)
-        cudaFree(t.memory);
+    cudaFree(plan->memory);
     cudaFree(plan->sum);
     delete plan;
 }
 
 int fir_fused_describe(const struct fir_fused* plan, char* text, size_t size)
 {
-    const table *a = &plan->tables[0], *b = &plan->tables[1];
-    if (a->use.parts > 1)
-        return std::snprintf(text, size, "fused overlap-save, FFT %d, in %d parts",
-                             a->use.shape->N, a->use.parts);
-    if (!b->use.kernel)
-        return std::snprintf(text, size, "fused overlap-save, FFT %d", a->use.shape->N);
-    return std::snprintf(text, size, "fused overlap-save, FFT %d (short calls: %d)",
-                         a->use.shape->N, b->use.shape->N);
+    const int N = plan->use.shape->N;
+    return plan->use.parts > 1
+               ? std::snprintf(text, size, "fused overlap-save, FFT %d, in %d parts", N,
+                               plan->use.parts)
+               : std::snprintf(text, size, "fused overlap-save, FFT %d", N);
 }

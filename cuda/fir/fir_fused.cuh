@@ -43,10 +43,14 @@ struct fused_args {
     fir_stream s;
     enum cufilter_fir_type type;
     int overlap_rows;    /* K0, for kernels that leave it open */
-    int64_t origin;      /* n of the first segment's first new sample */
+    int64_t origin;      /* n of the first segment's first new sample, <= s.begin */
     const float4* H;     /* pairs in the order of the threads' registers */
     const float4* tw[4]; /* twiddles of the twiddled passes, in order */
-    int64_t prefetch;    /* items ahead that a block asks the L2 for; 0: none */
+    /* What windows that end within the input find before it reaches back to here: they
+     * give the same wherever the stream was cut. What a window that does not end is left
+     * to s.oldest, as the less there is in it, the less its outputs are rounded. */
+    int64_t oldest;
+    int64_t prefetch; /* items ahead that a block asks the L2 for; 0: none */
     /* Of kernels that ADD: the part's shift, and what output i adds to at sum[i], or
      * nullptr; `sum` may be y. */
     int64_t shift;
@@ -114,18 +118,20 @@ __device__ __forceinline__ int overlap_rows(const fused_args& a)
 }
 
 template <int P, int T, class Item, class Put>
-__device__ __forceinline__ void load_rows(const fir_stream& s, int64_t base, int t,
+__device__ __forceinline__ void load_rows(const fused_args& a, int64_t base, int t,
                                           Put put)
 {
+    const fir_stream& s = a.s;
     if (__builtin_expect(base >= 0 && base + P * T <= s.end, 1)) {
         const Item* p = (const Item*)s.x + base + t;
 #pragma unroll
         for (int k = 0; k < P; ++k)
             put(k, load_once(p + T * k));
     } else {
+        const int64_t oldest = base + P * T <= s.end ? a.oldest : s.oldest;
 #pragma unroll
         for (int k = 0; k < P; ++k)
-            put(k, fetch<Item>(s, base + t + T * k));
+            put(k, fetch<Item>(s, base + t + T * k, oldest));
     }
 }
 
@@ -155,23 +161,23 @@ __device__ __forceinline__ void load_segment(float2* v, const fused_args& a, int
     const auto get_im = [&](int k) { return v[k].y; };
     if (is_real<IO>(a)) {
         const int64_t next = base + (P - K0) * T;
-        load_rows<P, T, float>(s, base, t, re);
-        load_rows<P, T, float>(s, next, t, im);
+        load_rows<P, T, float>(a, base, t, re);
+        load_rows<P, T, float>(a, next, t, im);
         if (s.append) {
             append_rows<P, T, float>(s, base, t, K0, get_re);
             append_rows<P, T, float>(s, next, t, K0, get_im);
         }
     } else if (IO == FUSED_COMPLEX || a.type == CUFILTER_FIR_CCC ||
                a.type == CUFILTER_FIR_CCF) {
-        load_rows<P, T, float2>(s, base, t, whole);
+        load_rows<P, T, float2>(a, base, t, whole);
         if (s.append)
             append_rows<P, T, float2>(s, base, t, K0, get);
     } else if (a.type == CUFILTER_FIR_FCC) {
-        load_rows<P, T, float>(s, base, t, re);
+        load_rows<P, T, float>(a, base, t, re);
         if (s.append)
             append_rows<P, T, float>(s, base, t, K0, get_re);
     } else {
-        load_rows<P, T, int16_t>(s, base, t, short_re);
+        load_rows<P, T, int16_t>(a, base, t, short_re);
         if (s.append)
             append_rows<P, T, int16_t>(s, base, t, K0, get_re);
     }
@@ -184,7 +190,7 @@ __device__ __forceinline__ void store_rows(const fused_args& a, int64_t base, in
 {
     const fir_stream& s = a.s;
     const int64_t at = base - s.first + t;
-    if (__builtin_expect(base + K0 * T >= s.first && base + P * T <= s.end, 1)) {
+    if (__builtin_expect(base + K0 * T >= s.begin && base + P * T <= s.end, 1)) {
         Item* p = (Item*)s.y + at;
 #pragma unroll
         for (int k = 0; k < P; ++k)
@@ -196,7 +202,7 @@ __device__ __forceinline__ void store_rows(const fused_args& a, int64_t base, in
 #pragma unroll
         for (int k = 0; k < P; ++k) {
             const int64_t n = base + t + T * k;
-            if (k >= K0 && n >= s.first && n < s.end)
+            if (k >= K0 && n >= s.begin && n < s.end)
                 put_output<ADD, Item>(a, at + T * k, get(bit_reverse(k, P)));
         }
     }

@@ -60,7 +60,8 @@ struct gpu {
     struct fir_spec spec;
     struct cufilter_gpu gpu;
     struct cufilter_gpu_lanes lanes;
-    bool spin; /* on the flag; else cudaStreamSynchronize() */
+    int64_t position; /* items of the stream so far */
+    bool spin;        /* on the flag; else cudaStreamSynchronize() */
 
     size_t crossover[2];            /* bytes from which calls go in chunks; [1]: long */
     size_t least_chunk, most_chunk; /* bytes of input */
@@ -273,7 +274,9 @@ static enum cufilter_status gpu_get_history(void* self, void* items, size_t n)
 
 static enum cufilter_status gpu_set_history(void* self, const void* items, size_t n)
 {
-    return cufilter_gpu_set_history(&((struct gpu*)self)->gpu, items, n);
+    struct gpu* g = self;
+    g->position = 0;
+    return cufilter_gpu_set_history(&g->gpu, items, n);
 }
 
 /* ------------------------------------------------------------------ one piece */
@@ -324,6 +327,8 @@ static enum cufilter_status filter_piece(struct gpu* g, struct gpu_plan* p,
         .ring_mask = (uint32_t)(g->gpu.ring_items - 1),
         .ring_pos = g->gpu.ring_pos,
         .append = safe,
+        .intact = (safe ? n : 0) - (int64_t)g->gpu.ring_items,
+        .position = g->position,
         .y = (char*)c->y - (late ? g->spec.out_size : 0),
         .y_here = c->y_here,
         .first = first,
@@ -354,6 +359,7 @@ static enum cufilter_status filter_piece(struct gpu* g, struct gpu_plan* p,
     if (ticket)
         *ticket = notify.ticket;
     cufilter_gpu_advance(&g->gpu, c->n);
+    g->position += n;
     return CUFILTER_OK;
 }
 
@@ -590,6 +596,7 @@ static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
     struct call c = {
         .whole = {.x = x, .n = n_in, .y = y, .first = first, .count = n_out}};
     const uint32_t ring_pos = g->gpu.ring_pos;
+    const int64_t position = g->position;
     enum cufilter_status status;
     CUFILTER_TRY(cufilter_device_use(g->spec.device));
     CUFILTER_TRY(cufilter_memory_of(g->spec.device, x, n_in * g->spec.in_size,
@@ -613,6 +620,7 @@ static enum cufilter_status gpu_process(void* self, void* plan, const void* x,
     /* Nothing may touch the caller's memory after the return. */
     cufilter_gpu_chunks_drain(&g->gpu, &g->lanes);
     g->gpu.ring_pos = ring_pos;
+    g->position = position;
     return status;
 }
 

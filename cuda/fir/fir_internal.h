@@ -87,6 +87,8 @@ struct fir_launch {
     void* ring;
     uint32_t ring_mask, ring_pos;
     bool append;
+    int64_t intact;   /* the ring keeps x[g < 0] for g >= intact while the launch reads */
+    int64_t position; /* of item 0 in the stream, by which transforms are placed */
 
     void* y;       /* output i lies at y[i], output items */
     bool y_here;   /* y is the GPU's own memory, quick to read again */
@@ -153,6 +155,8 @@ enum cufilter_status fir_notify_launch(const struct fir_launch* launch);
  * ratios matter, to choose. For filters that the method supports. */
 double fir_fused_us(const struct fir_spec* spec, size_t n_taps, size_t n_in);
 double fir_direct_us(const struct fir_spec* spec, size_t n_taps, size_t n_in);
+/* The same as part of a call that fills the GPU. */
+double fir_direct_busy_us(const struct fir_spec* spec, size_t n_taps, size_t n_in);
 
 /* The measured rule (fir_rule.c): which method serves a call of n_in items. */
 enum cufilter_fir_method fir_rule(const struct fir_spec* spec, size_t n_taps,

@@ -12,10 +12,15 @@ enum cufilter_fir_method fir_rule(const struct fir_spec* spec, size_t n_taps, si
     const bool direct = spec->fft_size == 0 &&
                         (spec->decimation > 1 || n_taps <= most_taps) &&
                         fir_direct_supports(spec, n_taps);
-    if (fused && direct)
-        return fir_direct_us(spec, n_taps, n_in) <=
-                       favour * fir_fused_us(spec, n_taps, n_in)
+    if (fused && direct) {
+        /* The direct form is exact where taps and items are whole numbers: filters of few
+         * taps keep it in calls too short for it to be the faster one. */
+        const double direct_us = n_taps <= most_taps
+                                     ? fir_direct_busy_us(spec, n_taps, n_in)
+                                     : fir_direct_us(spec, n_taps, n_in);
+        return direct_us <= favour * fir_fused_us(spec, n_taps, n_in)
                    ? CUFILTER_FIR_DIRECT
                    : CUFILTER_FIR_FUSED;
+    }
     return fused ? CUFILTER_FIR_FUSED : CUFILTER_FIR_SIX_STEP;
 }

@@ -6,14 +6,13 @@
  * M taps h, decimation D. After N input items in all, exactly floor(N / D) outputs have
  * been produced, whatever the sizes of the calls: a process() of any length, 0 and 1
  * included, continues where the last one stopped, and any segmentation of the input gives
- * what one call would, within rounding (relative rms 2e-7 on the CPU, 2.6e-7 on a GPU);
- * the same calls give the same bits.
+ * what one call would, within rounding (relative rms 2e-7; 2.2e-7 on a GPU from 3000 to
+ * 12801 taps); the same calls give the same bits.
  *
  * Methods. DIRECT is the sum above. FUSED is overlap-save in one GPU kernel. SIX_STEP is
  * overlap-save in six kernels on cuFFT: the response's FFT, then for each call overlap
  * move, FFT, product, inverse FFT and merge move. PARTITIONED splits long taps in blocks.
- * On the CPU, overlap-save runs on FFTW3f. AUTO chooses by measured rules from M, D, the
- * types and the length of the call.
+ * AUTO chooses by measured rules from M, D, the types and the length of the call.
  *
  * `fir` is a handle of create() throughout; a call on NULL is INVALID where it returns a
  * status.
