@@ -334,10 +334,14 @@ double cpu_fft_cost(size_t n, bool real)
     static const double steps[][2] = {{1024, 0.53},   {2048, 0.63},  {4096, 0.72},
                                       {16384, 0.80},  {32768, 0.85}, {65536, 0.95},
                                       {262144, 1.05}, {1e30, 2.0}};
-    const double points = (double)points_of(n, real);
+    struct cpu_fft shape = {.points = points_of(n, real)};
+    const double points = (double)shape.points;
     const double narrow = 16.0 / (double)cpu_simd()->lanes;
+    choose_radices(&shape);
+    /* 768 points take three passes, as 2048 do. */
+    const double as_of = shape.n_passes > 2 && points <= 1024 ? 2048 : points;
     return 2.0 * points * (0.7 + 0.3 * narrow) *
-           step_of(points, steps, sizeof steps / sizeof *steps);
+           step_of(as_of, steps, sizeof steps / sizeof *steps);
 }
 
 double cpu_fft_double_cost(size_t n, bool real)
