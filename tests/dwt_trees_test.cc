@@ -117,6 +117,7 @@ class dwt_stationary_test : public CppUnit::TestFixture
     CPPUNIT_TEST_SUITE(dwt_stationary_test);
     CPPUNIT_TEST(test_formula);
     CPPUNIT_TEST(test_round_trip);
+    CPPUNIT_TEST(test_long_filters);
     CPPUNIT_TEST(test_shift);
     CPPUNIT_TEST(test_energy);
     CPPUNIT_TEST(test_kept);
@@ -191,6 +192,26 @@ public:
                 round_trips<float>(name, n, 5, 1e-5);
                 round_trips<cfloat>(name, n, 5, 1e-5);
                 round_trips<double>(name, n, 12, 1e-10);
+            }
+    }
+
+    /* Of samples below 1, many of them: sums of many products must not add up the
+     * rounding of each. */
+    void test_long_filters()
+    {
+        const size_t n = 131072;
+        std::vector<float> x(n);
+        std::uniform_real_distribution<float> uniform(-1, 1);
+        for (float& v : x)
+            v = uniform(rng);
+        for (const char* name : {"sym13", "db19", "db38", "coif17"})
+            for (int levels : {1, 3}) {
+                const stationary s = make(swt_config<float>(name, 1, n, levels));
+                const auto y = inverse(s.get(), forward(s.get(), x), n);
+                float worst = 0;
+                for (size_t i = 0; i < n; ++i)
+                    worst = std::max(worst, std::fabs(x[i] - y[i]));
+                runner::expect_at_most(worst, 1e-6, say(name, "levels", levels));
             }
     }
 

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <vector>
 
 using gpu_host::block;
@@ -105,6 +106,19 @@ void inverse_pass(const struct dwt_stationary_pass& p, const R* taps, size_t len
     }
 }
 
+// Kernels may have all shared memory from the moment on when an engine is made.
+std::set<const struct dwt_spec*> prepared[2]; // by direction
+
+enum cufilter_status prepare(const struct dwt_spec* spec, bool inverse)
+{
+    int device;
+    CUFILTER_TRY_CUDA(cudaGetDevice(&device));
+    if (device != spec->device)
+        model_cuda::fault("a kernel is prepared for another device");
+    prepared[inverse].insert(spec);
+    return CUFILTER_OK;
+}
+
 enum cufilter_status launch(const struct dwt_spec* spec,
                             const struct dwt_stationary_pass* pass, const void* taps,
                             bool inverse, cudaStream_t stream)
@@ -113,6 +127,8 @@ enum cufilter_status launch(const struct dwt_spec* spec,
     const size_t parts = spec->type == CUFILTER_DWT_C64 ? 2 : 1;
     const bool wide = spec->type == CUFILTER_DWT_F64;
     const struct dwt_stationary_pass p = *pass;
+    if (!prepared[inverse].count(spec))
+        model_cuda::fault("a launch's kernel has not been prepared");
     const cudaError_t error = model_cuda::queue(stream, "stationary launch", [=] {
         if (wide)
             (inverse ? inverse_pass<double>
@@ -134,6 +150,16 @@ enum cufilter_status launch(const struct dwt_spec* spec,
 } // namespace
 
 extern "C" {
+
+enum cufilter_status dwt_stationary_forward_prepare(const struct dwt_spec* spec)
+{
+    return prepare(spec, false);
+}
+
+enum cufilter_status dwt_stationary_inverse_prepare(const struct dwt_spec* spec)
+{
+    return prepare(spec, true);
+}
 
 enum cufilter_status dwt_stationary_forward_launch(const struct dwt_spec* spec,
                                                    const struct dwt_stationary_pass* pass,

@@ -6,6 +6,7 @@
 
 #include <climits>
 #include <cstring>
+#include <type_traits>
 #include <cuda_pipeline_primitives.h>
 #include "dwt_device.cuh"
 #include "dwt_stationary_gpu.h"
@@ -15,14 +16,17 @@ namespace cufilter {
 
 /* ------------------------------------------------------------------ taps */
 
-/* F taps known at compile time, from the constant bank, or F 0: any number. */
+/* Any number of taps, at most DWT_LONGEST_CHAIN or in float64; and more in float32. */
+constexpr int stationary_any = 0, stationary_long = -1;
+
+/* F taps known at compile time, from the constant bank, or as many as there are. */
 template <typename T, int F>
 struct stationary_bank {
     typename dwt_item<T>::real lo[F], hi[F];
     __device__ __forceinline__ int length() const { return F; }
 };
 template <typename T>
-struct stationary_bank<T, 0> {
+struct stationary_bank<T, stationary_any> {
     using R = typename dwt_item<T>::real;
     struct alignas(2 * sizeof(R)) pair {
         R lo, hi;
@@ -31,13 +35,34 @@ struct stationary_bank<T, 0> {
     int n;
     __device__ __forceinline__ int length() const { return n; }
 };
+template <typename T>
+struct stationary_bank<T, stationary_long> : stationary_bank<T, stationary_any> {
+};
 
-/* K windows that begin one after the other: place k is tap k - j of window j. Calls
- * load(k) for all F + K - 1 places in turn, and for each of its taps add(j, lo, hi, what
- * load() gave). */
-template <int K, typename T, int F, typename Load, typename Add>
-__device__ __forceinline__ void walk(const stationary_bank<T, F>& bank, Load load,
-                                     Add add)
+/* What a thread adds up for an output, or for V that it makes side by side: N sums. */
+template <typename T, int N>
+struct stationary_sums {
+    T v[N];
+    __device__ __forceinline__ stationary_sums()
+    {
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            v[i] = dwt_zero<T>();
+    }
+    __device__ __forceinline__ void add(const stationary_sums& other)
+    {
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            v[i] = dwt_add(v[i], other.v[i]);
+    }
+};
+
+/* The sums of K windows that begin one after the other: place k is tap k - j of window j.
+ * Calls load(k) for all F + K - 1 places in turn, and for each of its taps add(sums, lo,
+ * hi, what load() gave). */
+template <typename T, int F, int K, typename Sums, typename Load, typename Add>
+__device__ __forceinline__ void walk(const stationary_bank<T, F>& bank, Sums (&sums)[K],
+                                     Load load, Add add)
 {
 #pragma unroll
     for (int k = 0; k < F + K - 1; ++k) {
@@ -45,18 +70,18 @@ __device__ __forceinline__ void walk(const stationary_bank<T, F>& bank, Load loa
 #pragma unroll
         for (int j = 0; j < K; ++j)
             if (k >= j && k - j < F)
-                add(j, bank.lo[k - j], bank.hi[k - j], x);
+                add(sums[j], bank.lo[k - j], bank.hi[k - j], x);
     }
 }
 
 /* K places at a time, with the K taps from the first of them on and the K before. A tap
  * that is not there is not the same as one of 0, which makes a NaN of what is not finite.
  */
-template <int K, typename T, typename Load, typename Add>
-__device__ __forceinline__ void walk(const stationary_bank<T, 0>& bank, Load load,
-                                     Add add)
+template <typename T, int K, typename Sums, typename Load, typename Add>
+__device__ __forceinline__ void walk(const stationary_bank<T, stationary_any>& bank,
+                                     Sums (&sums)[K], Load load, Add add)
 {
-    typename stationary_bank<T, 0>::pair taps[2 * K] = {};
+    typename stationary_bank<T, stationary_any>::pair taps[2 * K] = {};
 #pragma unroll 1
     for (int c = 0; c < bank.n + K - 1; c += K) {
         decltype(load(0)) x[K];
@@ -72,18 +97,64 @@ __device__ __forceinline__ void walk(const stationary_bank<T, 0>& bank, Load loa
             for (int i = 0; i < K; ++i)
 #pragma unroll
                 for (int j = 0; j < K; ++j)
-                    add(j, taps[K + i - j].lo, taps[K + i - j].hi, x[i]);
+                    add(sums[j], taps[K + i - j].lo, taps[K + i - j].hi, x[i]);
         } else {
 #pragma unroll
             for (int i = 0; i < K; ++i)
 #pragma unroll
                 for (int j = 0; j < K; ++j)
                     if ((unsigned)(c + i - j) < (unsigned)bank.n)
-                        add(j, taps[K + i - j].lo, taps[K + i - j].hi, x[i]);
+                        add(sums[j], taps[K + i - j].lo, taps[K + i - j].hi, x[i]);
         }
 #pragma unroll
         for (int i = 0; i < K; ++i)
             taps[i] = taps[K + i];
+    }
+}
+
+/* P places at a time, about DWT_CHAIN, whose sums are added up apart; otherwise alike. */
+template <typename T, int K, typename Sums, typename Load, typename Add>
+__device__ __forceinline__ void walk(const stationary_bank<T, stationary_long>& bank,
+                                     Sums (&sums)[K], Load load, Add add)
+{
+    constexpr int P = K < 7 ? DWT_CHAIN : K;
+    typename stationary_bank<T, stationary_any>::pair taps[K + P] = {};
+#pragma unroll 1
+    for (int c = 0; c < bank.n + K - 1; c += P) {
+        decltype(load(0)) x[P];
+        Sums part[K];
+        if (c >= K - 1 && c + P <= bank.n) {
+#pragma unroll
+            for (int i = 0; i < P; ++i) {
+                x[i] = load(c + i);
+                taps[K + i] = bank.taps[c + i];
+            }
+#pragma unroll
+            for (int i = 0; i < P; ++i)
+#pragma unroll
+                for (int j = 0; j < K; ++j)
+                    add(part[j], taps[K + i - j].lo, taps[K + i - j].hi, x[i]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < P; ++i) {
+                if (c + i < bank.n + K - 1)
+                    x[i] = load(c + i);
+                if (c + i < bank.n)
+                    taps[K + i] = bank.taps[c + i];
+            }
+#pragma unroll
+            for (int i = 0; i < P; ++i)
+#pragma unroll
+                for (int j = 0; j < K; ++j)
+                    if ((unsigned)(c + i - j) < (unsigned)bank.n)
+                        add(part[j], taps[K + i - j].lo, taps[K + i - j].hi, x[i]);
+        }
+#pragma unroll
+        for (int j = 0; j < K; ++j)
+            sums[j].add(part[j]);
+#pragma unroll
+        for (int i = 0; i < K; ++i)
+            taps[i] = taps[P + i];
     }
 }
 
@@ -201,19 +272,26 @@ __device__ __forceinline__ stationary_vector<T, V> load_vector(const T* p)
     return x;
 }
 
-template <bool STREAM, typename T, int V>
-__device__ __forceinline__ void store_vector(const stationary_vector<T, V>& x, T* p)
+/* V items. */
+template <bool STREAM, int V, typename T>
+__device__ __forceinline__ void store_vector(const T* x, T* p)
 {
     if constexpr (V == 1) {
-        *p = x.v[0];
+        *p = *x;
     } else {
         uint4 raw;
-        memcpy(&raw, &x, sizeof raw);
+        memcpy(&raw, x, sizeof raw);
         if (STREAM)
             __stcs((uint4*)p, raw);
         else
             *(uint4*)p = raw;
     }
+}
+
+/* The item `by` before item o of a row of n, both below n. */
+__device__ __forceinline__ int64_t back_from(int64_t o, int64_t by, int64_t n)
+{
+    return o >= by ? o - by : o - by + n;
 }
 
 /* Where a thread's outputs are: those of a row from o on; `row` < 0 where there are none.
@@ -272,8 +350,7 @@ struct stationary_strip {
     __device__ __forceinline__ void load(const T* row, int64_t o, int64_t lead, int64_t n,
                                          int64_t step)
     {
-        const int64_t before = STEP == 0 ? lead : ahead;
-        int64_t at = o >= before ? o - before : o - before + n;
+        int64_t at = back_from(o, STEP == 0 ? lead : ahead, n);
 #pragma unroll
         for (int i = 0; i < vectors; ++i) {
             const stationary_vector<T, V> v = load_vector<V>(row + at);
@@ -293,17 +370,89 @@ struct stationary_strip {
 
 /* ------------------------------------------------------------------ launches */
 
-/* Taps as the kernels get them. */
-template <typename T, int F>
-inline stationary_bank<T, F> stationary_taps(const double* lo, const double* hi)
+template <int F, typename Item, typename Call>
+enum cufilter_status stationary_with(Item item, Call call)
 {
-    using R = typename dwt_item<T>::real;
-    stationary_bank<T, F> bank;
-    for (int k = 0; k < F; ++k) {
-        bank.lo[k] = (R)lo[F - 1 - k];
-        bank.hi[k] = (R)hi[F - 1 - k];
+    return call(item, std::integral_constant<int, F>());
+}
+
+/* Of an item of 8 bytes. */
+template <typename T, typename Call>
+enum cufilter_status stationary_with_wide(size_t taps, Call call)
+{
+    switch (taps) {
+    case 2:
+        return stationary_with<2>(T(), call);
+    case 4:
+        return stationary_with<4>(T(), call);
+    case 6:
+        return stationary_with<6>(T(), call);
+    case 8:
+        return stationary_with<8>(T(), call);
     }
-    return bank;
+    if (std::is_same<T, double>::value || taps <= DWT_LONGEST_CHAIN)
+        return stationary_with<stationary_any>(T(), call);
+    return stationary_with < std::is_same<T, double>::value
+               ? stationary_any
+               : stationary_long > (T(), call);
+}
+
+/* Calls call(item, length) for the kernels of a specification: item is one of its type,
+ * length a std::integral_constant of the taps that they are made for, or stationary_any,
+ * stationary_long; what dwt_stationary_is_short() says. */
+template <typename Call>
+enum cufilter_status stationary_with_kernels(const struct dwt_spec* spec, Call call)
+{
+    const size_t taps = spec->filter_length;
+    if (spec->type == CUFILTER_DWT_F64)
+        return stationary_with_wide<double>(taps, call);
+    if (spec->type == CUFILTER_DWT_C64)
+        return stationary_with_wide<float2>(taps, call);
+    switch (taps) {
+    case 2:
+        return stationary_with<2>(float(), call);
+    case 4:
+        return stationary_with<4>(float(), call);
+    case 6:
+        return stationary_with<6>(float(), call);
+    case 8:
+        return stationary_with<8>(float(), call);
+    case 10:
+        return stationary_with<10>(float(), call);
+    case 12:
+        return stationary_with<12>(float(), call);
+    case 14:
+        return stationary_with<14>(float(), call);
+    case 16:
+        return stationary_with<16>(float(), call);
+    case 18:
+        return stationary_with<18>(float(), call);
+    case 20:
+        return stationary_with<20>(float(), call);
+    default:
+        return stationary_with<stationary_long>(float(), call);
+    }
+}
+
+/* Taps as the kernels get them: of short filters by value, else those on the device. */
+template <typename T, int F>
+stationary_bank<T, F> stationary_bank_of(const double* lo, const double* hi, size_t n,
+                                         const void* taps)
+{
+    if constexpr (F > 0) {
+        using R = typename dwt_item<T>::real;
+        stationary_bank<T, F> bank;
+        for (int k = 0; k < F; ++k) {
+            bank.lo[k] = (R)lo[F - 1 - k];
+            bank.hi[k] = (R)hi[F - 1 - k];
+        }
+        return bank;
+    } else {
+        stationary_bank<T, F> bank;
+        bank.taps = (const typename stationary_bank<T, F>::pair*)taps;
+        bank.n = (int)n;
+        return bank;
+    }
 }
 
 /* As many rows in a launch as a grid takes. */
@@ -313,7 +462,6 @@ enum cufilter_status launch_tiles(Kernel kernel, const struct dwt_stationary_pas
 {
     const int64_t tiles = (p->n + p->tile - 1) / p->tile, most = INT_MAX / tiles;
     const size_t bytes = 2 * (size_t)p->room * item;
-    CUFILTER_TRY(allow_all_shared_memory(kernel));
     for (int64_t row = 0; row < p->rows; row += most) {
         const int64_t rows = p->rows - row < most ? p->rows - row : most;
         kernel<<<(unsigned)(rows * tiles), p->threads, bytes, stream>>>(

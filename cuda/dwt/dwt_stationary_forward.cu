@@ -36,17 +36,14 @@ __global__ void __launch_bounds__(DWT_STATIONARY_THREADS)
         lead -= before * step;
         valid -= (taps - 1) * step;
         const int first = first_output(step);
-        T low[K], high[K];
-#pragma unroll
-        for (int j = 0; j < K; ++j)
-            low[j] = high[j] = dwt_zero<T>();
+        stationary_sums<T, 2> sums[K];
         if (first < valid) {
             const T* const x = items + base + first;
-            walk<K>(
-                bank, [&](int k) { return x[k * step]; },
-                [&](int j, auto lo, auto hi, const T& v) {
-                    low[j] = dwt_fma(lo, v, low[j]);
-                    high[j] = dwt_fma(hi, v, high[j]);
+            walk(
+                bank, sums, [&](int k) { return x[k * step]; },
+                [](auto& sum, auto lo, auto hi, const T& v) {
+                    sum.v[0] = dwt_fma(lo, v, sum.v[0]);
+                    sum.v[1] = dwt_fma(hi, v, sum.v[1]);
                 });
         }
         __syncthreads();
@@ -58,8 +55,8 @@ __global__ void __launch_bounds__(DWT_STATIONARY_THREADS)
         if (first < valid) {
 #pragma unroll
             for (int j = 0; j < K; ++j) {
-                items[base + first + j * step] = low[j];
-                details[base_d + first + j * step] = high[j];
+                items[base + first + j * step] = sums[j].v[0];
+                details[base_d + first + j * step] = sums[j].v[1];
             }
         }
         __syncthreads();
@@ -82,34 +79,29 @@ __global__ void __launch_bounds__(DWT_STATIONARY_THREADS)
     const T* const x = (const T*)p.x + c.row * p.x_pitch;
     T* const a = (T*)p.a[0] + c.row * p.a_pitch;
     T* const d = (T*)p.d[0] + c.row * p.d_pitch;
-    int64_t at = c.o >= lead ? c.o - lead : c.o - lead + p.n;
-    stationary_vector<T, V> low[K], high[K];
-#pragma unroll
-    for (int j = 0; j < K; ++j)
-#pragma unroll
-        for (int i = 0; i < V; ++i)
-            low[j].v[i] = high[j].v[i] = dwt_zero<T>();
-    walk<K>(
-        bank,
+    int64_t at = back_from(c.o, lead, p.n);
+    stationary_sums<T, 2 * V> sums[K]; /* of a, then of d */
+    walk(
+        bank, sums,
         [&](int) {
             const stationary_vector<T, V> v = load_vector<V>(x + at);
             at += p.step;
             at = at < p.n ? at : at - p.n;
             return v;
         },
-        [&](int j, auto lo, auto hi, const stationary_vector<T, V>& v) {
+        [](auto& sum, auto lo, auto hi, const stationary_vector<T, V>& v) {
 #pragma unroll
             for (int i = 0; i < V; ++i) {
-                low[j].v[i] = dwt_fma(lo, v.v[i], low[j].v[i]);
-                high[j].v[i] = dwt_fma(hi, v.v[i], high[j].v[i]);
+                sum.v[i] = dwt_fma(lo, v.v[i], sum.v[i]);
+                sum.v[V + i] = dwt_fma(hi, v.v[i], sum.v[V + i]);
             }
         });
 #pragma unroll
     for (int j = 0; j < K; ++j) {
         const int64_t o = c.o + j * p.step;
         if (o < p.n) {
-            store_vector<false>(low[j], a + o);
-            store_vector<true>(high[j], d + o);
+            store_vector<false, V>(sums[j].v, a + o);
+            store_vector<true, V>(sums[j].v + V, d + o);
         }
     }
 }
@@ -126,19 +118,19 @@ __global__ void __launch_bounds__(DWT_STATIONARY_THREADS)
     if (c.row < 0)
         return;
     stationary_strip<T, F, F / 2 - 1, STEP> x;
-    stationary_vector<T, V> low, high;
+    T low[V], high[V];
     x.load((const T*)p.x + c.row * p.x_pitch, c.o, lead, p.n, p.step);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-        low.v[i] = high.v[i] = dwt_zero<T>();
+        low[i] = high[i] = dwt_zero<T>();
 #pragma unroll
         for (int k = 0; k < F; ++k) {
-            low.v[i] = dwt_fma(bank.lo[k], x.at(i, k), low.v[i]);
-            high.v[i] = dwt_fma(bank.hi[k], x.at(i, k), high.v[i]);
+            low[i] = dwt_fma(bank.lo[k], x.at(i, k), low[i]);
+            high[i] = dwt_fma(bank.hi[k], x.at(i, k), high[i]);
         }
     }
-    store_vector<false>(low, (T*)p.a[0] + c.row * p.a_pitch + c.o);
-    store_vector<true>(high, (T*)p.d[0] + c.row * p.d_pitch + c.o);
+    store_vector<false, V>(low, (T*)p.a[0] + c.row * p.a_pitch + c.o);
+    store_vector<true, V>(high, (T*)p.d[0] + c.row * p.d_pitch + c.o);
 }
 
 template <typename T, int F>
@@ -162,56 +154,26 @@ enum cufilter_status launch(const struct dwt_spec* spec,
                          p, bank, before, stream);
 }
 
-template <typename T, int F>
-enum cufilter_status launch_short(const struct dwt_spec* spec,
-                                  const struct dwt_stationary_pass* p,
-                                  cudaStream_t stream)
-{
-    return launch(spec, p, stationary_taps<T, F>(spec->dec_lo, spec->dec_hi), stream);
-}
-
-template <typename T>
-enum cufilter_status launch_typed(const struct dwt_spec* spec,
-                                  const struct dwt_stationary_pass* p, const void* taps,
-                                  cudaStream_t stream)
-{
-    switch (spec->filter_length) {
-    case 2:
-        return launch_short<T, 2>(spec, p, stream);
-    case 4:
-        return launch_short<T, 4>(spec, p, stream);
-    case 6:
-        return launch_short<T, 6>(spec, p, stream);
-    case 8:
-        return launch_short<T, 8>(spec, p, stream);
-    }
-    if constexpr (sizeof(T) == 4)
-        switch (spec->filter_length) {
-        case 10:
-            return launch_short<T, 10>(spec, p, stream);
-        case 12:
-            return launch_short<T, 12>(spec, p, stream);
-        case 16:
-            return launch_short<T, 16>(spec, p, stream);
-        case 20:
-            return launch_short<T, 20>(spec, p, stream);
-        }
-    using bank = stationary_bank<T, 0>;
-    const bank any = {(const typename bank::pair*)taps, (int)spec->filter_length};
-    return launch(spec, p, any, stream);
-}
-
 } // namespace
 } // namespace cufilter
+
+enum cufilter_status dwt_stationary_forward_prepare(const struct dwt_spec* spec)
+{
+    using namespace cufilter;
+    return stationary_with_kernels(spec, [](auto item, auto length) {
+        return allow_all_shared_memory(
+            forward_tiles<decltype(item), decltype(length)::value>);
+    });
+}
 
 enum cufilter_status dwt_stationary_forward_launch(const struct dwt_spec* spec,
                                                    const struct dwt_stationary_pass* pass,
                                                    const void* taps, cudaStream_t stream)
 {
     using namespace cufilter;
-    if (spec->type == CUFILTER_DWT_F32)
-        return launch_typed<float>(spec, pass, taps, stream);
-    if (spec->type == CUFILTER_DWT_F64)
-        return launch_typed<double>(spec, pass, taps, stream);
-    return launch_typed<float2>(spec, pass, taps, stream);
+    return stationary_with_kernels(spec, [&](auto item, auto length) {
+        const auto bank = stationary_bank_of<decltype(item), decltype(length)::value>(
+            spec->dec_lo, spec->dec_hi, spec->filter_length, taps);
+        return launch(spec, pass, bank, stream);
+    });
 }

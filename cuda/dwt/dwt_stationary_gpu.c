@@ -177,17 +177,11 @@ static enum cufilter_status upload_taps(const struct dwt_spec* s, bool synthesis
 {
     const size_t F = s->filter_length;
     double taps[2 * CUFILTER_DWT_MAX_FILTER];
-    float singles[2 * CUFILTER_DWT_MAX_FILTER];
-    const bool wide = s->type == CUFILTER_DWT_F64;
     for (size_t k = 0; k < F; ++k) {
         taps[2 * k] = (synthesis ? s->rec_lo : s->dec_lo)[F - 1 - k];
         taps[2 * k + 1] = (synthesis ? s->rec_hi : s->dec_hi)[F - 1 - k];
     }
-    for (size_t i = 0; i < 2 * F; ++i)
-        singles[i] = (float)taps[i];
-    const size_t bytes = 2 * F * (wide ? sizeof *taps : sizeof *singles);
-    return cufilter_gpu_upload("cufilter_swt_create", device,
-                               wide ? (const void*)taps : singles, bytes, "taps");
+    return dwt_upload_taps("cufilter_swt_create", s, taps, device);
 }
 
 static enum cufilter_status get_limits(struct dwt_engine* e)
@@ -216,6 +210,10 @@ static enum cufilter_status engine_make(struct dwt_engine** engine,
         status = reserve(e);
     for (int synthesis = 0; synthesis < 2 && status == CUFILTER_OK; ++synthesis)
         status = upload_taps(spec, synthesis, &e->taps[synthesis]);
+    if (status == CUFILTER_OK && spec->levels)
+        status = dwt_stationary_forward_prepare(spec);
+    if (status == CUFILTER_OK && spec->levels)
+        status = dwt_stationary_inverse_prepare(spec);
     if (status != CUFILTER_OK)
         engine_free(e);
     else

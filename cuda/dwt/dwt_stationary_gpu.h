@@ -40,9 +40,7 @@ enum dwt_stationary_way {
 /* Whether there are kernels for just so many taps, which strips need. */
 static inline bool dwt_stationary_is_short(const struct dwt_spec* spec)
 {
-    const size_t F = spec->filter_length;
-    return F <= 8 ||
-           (spec->type == CUFILTER_DWT_F32 && (F == 10 || F == 12 || F == 16 || F == 20));
+    return spec->filter_length <= (spec->type == CUFILTER_DWT_F32 ? 20 : 8);
 }
 
 /* Outputs of a column that a thread makes, by the items that it takes at a time. */
@@ -75,6 +73,10 @@ struct dwt_stationary_pass {
     void* d[DWT_STATIONARY_FUSED];
     int64_t x_pitch, a_pitch, d_pitch;
 };
+
+/* Once for an engine of at least one level, before its launches. */
+enum cufilter_status dwt_stationary_forward_prepare(const struct dwt_spec* spec);
+enum cufilter_status dwt_stationary_inverse_prepare(const struct dwt_spec* spec);
 
 /* Taps [2 F] of a kind, low and high in turn, in the order of the window and of the
  * item's real type. */

@@ -45,19 +45,16 @@ __global__ void __launch_bounds__(DWT_STATIONARY_THREADS)
         lead -= before * step;
         valid -= (taps - 1) * step;
         const int first = first_output(step);
-        T y[K];
-#pragma unroll
-        for (int j = 0; j < K; ++j)
-            y[j] = dwt_zero<T>();
+        stationary_sums<T, 1> y[K];
         if (first < valid) {
             const T *const a = items + base + first, *const d = details + base_d + first;
-            walk<K>(
-                bank,
+            walk(
+                bank, y,
                 [&](int k) {
                     return both<T>{a[k * step], d[k * step]};
                 },
-                [&](int j, auto lo, auto hi, const both<T>& v) {
-                    y[j] = dwt_fma(hi, v.d, dwt_fma(lo, v.a, y[j]));
+                [](auto& sum, auto lo, auto hi, const both<T>& v) {
+                    sum.v[0] = dwt_fma(hi, v.d, dwt_fma(lo, v.a, sum.v[0]));
                 });
         }
         __syncthreads();
@@ -65,11 +62,35 @@ __global__ void __launch_bounds__(DWT_STATIONARY_THREADS)
         if (first < valid) {
 #pragma unroll
             for (int j = 0; j < K; ++j)
-                items[base + first + j * step] = y[j];
+                items[base + first + j * step] = y[j].v[0];
         }
     }
     __syncthreads();
     store_span<false>(items + base, t.count, out);
+}
+
+/* K outputs of V items each, the first of whose windows begins at item `at`. */
+template <typename T, int V, int F, int K>
+__device__ __forceinline__ void
+make_column(const dwt_stationary_pass& p, const stationary_bank<T, F>& bank, int64_t row,
+            int64_t at, stationary_sums<T, V> (&y)[K])
+{
+    using vector = stationary_vector<T, V>;
+    const T* const a = (const T*)p.a[0] + row * p.a_pitch;
+    const T* const d = (const T*)p.d[0] + row * p.d_pitch;
+    walk(
+        bank, y,
+        [&](int) {
+            const both<vector> v = {load_vector<V>(a + at), load_vector<V>(d + at)};
+            at += p.step;
+            at = at < p.n ? at : at - p.n;
+            return v;
+        },
+        [](auto& sum, auto lo, auto hi, const both<vector>& v) {
+#pragma unroll
+            for (int i = 0; i < V; ++i)
+                sum.v[i] = dwt_fma(hi, v.d.v[i], dwt_fma(lo, v.a.v[i], sum.v[i]));
+        });
 }
 
 template <typename T, int V, int F>
@@ -79,38 +100,17 @@ __global__ void __launch_bounds__(DWT_STATIONARY_THREADS)
                     int64_t first_row_block)
 {
     constexpr int K = DWT_STATIONARY_COLUMN(V);
-    using vector = stationary_vector<T, V>;
     const stationary_place c = column_of(p, first_row_block);
     if (c.row < 0)
         return;
-    const T* const a = (const T*)p.a[0] + c.row * p.a_pitch;
-    const T* const d = (const T*)p.d[0] + c.row * p.d_pitch;
     T* const x = (T*)p.x + c.row * p.x_pitch;
-    int64_t at = c.o >= lead ? c.o - lead : c.o - lead + p.n;
-    vector y[K];
-#pragma unroll
-    for (int j = 0; j < K; ++j)
-#pragma unroll
-        for (int i = 0; i < V; ++i)
-            y[j].v[i] = dwt_zero<T>();
-    walk<K>(
-        bank,
-        [&](int) {
-            const both<vector> v = {load_vector<V>(a + at), load_vector<V>(d + at)};
-            at += p.step;
-            at = at < p.n ? at : at - p.n;
-            return v;
-        },
-        [&](int j, auto lo, auto hi, const both<vector>& v) {
-#pragma unroll
-            for (int i = 0; i < V; ++i)
-                y[j].v[i] = dwt_fma(hi, v.d.v[i], dwt_fma(lo, v.a.v[i], y[j].v[i]));
-        });
+    stationary_sums<T, V> y[K];
+    make_column<T, V>(p, bank, c.row, back_from(c.o, lead, p.n), y);
 #pragma unroll
     for (int j = 0; j < K; ++j) {
         const int64_t o = c.o + j * p.step;
         if (o < p.n)
-            store_vector<false>(y[j], x + o);
+            store_vector<false, V>(y[j].v, x + o);
     }
 }
 
@@ -125,19 +125,21 @@ __global__ void __launch_bounds__(DWT_STATIONARY_THREADS)
     const stationary_place c = strip_of(p, first_row_block);
     if (c.row < 0)
         return;
-    stationary_strip<T, F, F / 2, STEP> a, d;
-    stationary_vector<T, V> y;
-    a.load((const T*)p.a[0] + c.row * p.a_pitch, c.o, lead, p.n, p.step);
-    d.load((const T*)p.d[0] + c.row * p.d_pitch, c.o, lead, p.n, p.step);
+    stationary_sums<T, V> y[1];
+    if constexpr (STEP == 0 && F == 20) { /* both strips would take 160 registers */
+        make_column<T, V>(p, bank, c.row, back_from(c.o, lead, p.n), y);
+    } else {
+        stationary_strip<T, F, F / 2, STEP> a, d;
+        a.load((const T*)p.a[0] + c.row * p.a_pitch, c.o, lead, p.n, p.step);
+        d.load((const T*)p.d[0] + c.row * p.d_pitch, c.o, lead, p.n, p.step);
 #pragma unroll
-    for (int i = 0; i < V; ++i) {
-        y.v[i] = dwt_zero<T>();
+        for (int i = 0; i < V; ++i)
 #pragma unroll
-        for (int k = 0; k < F; ++k)
-            y.v[i] =
-                dwt_fma(bank.hi[k], d.at(i, k), dwt_fma(bank.lo[k], a.at(i, k), y.v[i]));
+            for (int k = 0; k < F; ++k)
+                y[0].v[i] = dwt_fma(bank.hi[k], d.at(i, k),
+                                    dwt_fma(bank.lo[k], a.at(i, k), y[0].v[i]));
     }
-    store_vector<false>(y, (T*)p.x + c.row * p.x_pitch + c.o);
+    store_vector<false, V>(y[0].v, (T*)p.x + c.row * p.x_pitch + c.o);
 }
 
 template <typename T, int F>
@@ -161,56 +163,26 @@ enum cufilter_status launch(const struct dwt_spec* spec,
                          p, bank, before, stream);
 }
 
-template <typename T, int F>
-enum cufilter_status launch_short(const struct dwt_spec* spec,
-                                  const struct dwt_stationary_pass* p,
-                                  cudaStream_t stream)
-{
-    return launch(spec, p, stationary_taps<T, F>(spec->rec_lo, spec->rec_hi), stream);
-}
-
-template <typename T>
-enum cufilter_status launch_typed(const struct dwt_spec* spec,
-                                  const struct dwt_stationary_pass* p, const void* taps,
-                                  cudaStream_t stream)
-{
-    switch (spec->filter_length) {
-    case 2:
-        return launch_short<T, 2>(spec, p, stream);
-    case 4:
-        return launch_short<T, 4>(spec, p, stream);
-    case 6:
-        return launch_short<T, 6>(spec, p, stream);
-    case 8:
-        return launch_short<T, 8>(spec, p, stream);
-    }
-    if constexpr (sizeof(T) == 4)
-        switch (spec->filter_length) {
-        case 10:
-            return launch_short<T, 10>(spec, p, stream);
-        case 12:
-            return launch_short<T, 12>(spec, p, stream);
-        case 16:
-            return launch_short<T, 16>(spec, p, stream);
-        case 20:
-            return launch_short<T, 20>(spec, p, stream);
-        }
-    using bank = stationary_bank<T, 0>;
-    const bank any = {(const typename bank::pair*)taps, (int)spec->filter_length};
-    return launch(spec, p, any, stream);
-}
-
 } // namespace
 } // namespace cufilter
+
+enum cufilter_status dwt_stationary_inverse_prepare(const struct dwt_spec* spec)
+{
+    using namespace cufilter;
+    return stationary_with_kernels(spec, [](auto item, auto length) {
+        return allow_all_shared_memory(
+            inverse_tiles<decltype(item), decltype(length)::value>);
+    });
+}
 
 enum cufilter_status dwt_stationary_inverse_launch(const struct dwt_spec* spec,
                                                    const struct dwt_stationary_pass* pass,
                                                    const void* taps, cudaStream_t stream)
 {
     using namespace cufilter;
-    if (spec->type == CUFILTER_DWT_F32)
-        return launch_typed<float>(spec, pass, taps, stream);
-    if (spec->type == CUFILTER_DWT_F64)
-        return launch_typed<double>(spec, pass, taps, stream);
-    return launch_typed<float2>(spec, pass, taps, stream);
+    return stationary_with_kernels(spec, [&](auto item, auto length) {
+        const auto bank = stationary_bank_of<decltype(item), decltype(length)::value>(
+            spec->rec_lo, spec->rec_hi, spec->filter_length, taps);
+        return launch(spec, pass, bank, stream);
+    });
 }
