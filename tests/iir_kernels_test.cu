@@ -119,14 +119,34 @@ struct lookback_algorithm : algorithm {
     }
 };
 
-enum algorithm_kind { PH, CYCLIC, CASCADE, TILES, COMPLEX, n_kinds };
-const char* const kind_names[] = {"PH", "cyclic", "cascade", "tiles",
-                                  "complex coefficients"};
+struct warps_algorithm : algorithm {
+    struct iir_warps* p = nullptr;
+    warps_algorithm(const struct iir_spec& spec, const struct iir_sections& sections)
+    {
+        check_status(iir_warps_make(&p, &spec, &sections));
+    }
+    ~warps_algorithm() override { iir_warps_free(p); }
+    size_t workspace(size_t) const override { return 0; }
+    enum cufilter_status launch(const struct iir_launch& l) const override
+    {
+        return iir_warps_launch(p, &l);
+    }
+};
+
+enum algorithm_kind { PH, CYCLIC, CASCADE, TILES, COMPLEX, WARPS, n_kinds };
+const char* const kind_names[] = {
+    "PH", "cyclic", "cascade", "tiles", "complex coefficients", "warps"};
 
 bool supports(algorithm_kind kind, size_t n_sections, size_t width)
 {
     return (kind != CASCADE || n_sections <= IIR_LOOKBACK_CASCADE_SECTIONS) &&
-           (kind != TILES || width <= 2) && (kind != COMPLEX || width % 2 == 0);
+           ((kind != TILES && kind != WARPS) || width <= 2) &&
+           (kind != COMPLEX || width % 2 == 0);
+}
+/* Warps read again what is before their run. */
+bool takes_in_place(algorithm_kind kind)
+{
+    return kind != WARPS;
 }
 size_t least_width(algorithm_kind kind)
 {
@@ -136,6 +156,8 @@ size_t least_width(algorithm_kind kind)
 std::unique_ptr<algorithm> make(algorithm_kind kind, const struct iir_spec& spec,
                                 const struct iir_sections& sections)
 {
+    if (kind == WARPS)
+        return std::unique_ptr<algorithm>(new warps_algorithm(spec, sections));
     const enum iir_lookback_form forms[] = {IIR_LOOKBACK_PH, IIR_LOOKBACK_CYCLIC,
                                             IIR_LOOKBACK_CASCADE, IIR_LOOKBACK_TILES,
                                             IIR_LOOKBACK_PH};
@@ -402,8 +424,9 @@ void report(const test_case& c, algorithm_kind kind, const char* what)
 
 double worst[n_kinds];
 
-void check(const test_case& c, algorithm_kind kind)
+void check(test_case c, algorithm_kind kind)
 {
+    c.in_place = c.in_place && takes_in_place(kind);
     const std::vector<float> x = noise(c.n * c.width);
     std::vector<double> state(2 * c.sections.n * c.width);
     for (double& z : state)
@@ -474,7 +497,7 @@ void test_orders(algorithm_kind kind)
                            n_sections % 3 == 0};
             check(c, kind);
             c.width = (size_t[]){2, 3, 4, 5, 7, 8, 17, 64}[pick(0, 7)];
-            if (kind == TILES)
+            if (kind == TILES || kind == WARPS)
                 c.width = 2;
             if (kind == COMPLEX)
                 c.width *= 2;
@@ -526,6 +549,28 @@ void test_columns(algorithm_kind kind)
     }
 }
 
+/* More runs than a GPU holds warps: those beyond go to whoever is free. */
+void test_long(algorithm_kind kind)
+{
+    if (kind != WARPS)
+        return;
+    int processors = 0;
+    check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0),
+               "processors");
+    const struct {
+        size_t order, rows; /* of 64 items, for each warp */
+    } cases[] = {{2, 140}, {4, 140}, {8, 300}, {16, 40}, {18, 40}, {2, 540}};
+    for (const auto& c : cases)
+        for (size_t width : {1, 2}) {
+            if (small && (c.order > 2 || c.rows > 200))
+                continue;
+            const size_t n = (size_t)processors * 12 * c.rows * 64 / width + 3;
+            check({"long", butterworth(c.order, 0.2), width, n,
+                   random_cuts(n, c.order == 4 ? 3 : 1), 1e-6, false},
+                  kind);
+        }
+}
+
 /* A bad item spoils its column to the end of its piece at most; what comes after is what
  * a start from zero gives; it is counted; other columns do not feel it. */
 void test_nan(algorithm_kind kind)
@@ -560,6 +605,23 @@ void test_nan(algorithm_kind kind)
         if (wrong || back - at > CUFILTER_IIR_PIECE || bad.recoveries != 1)
             report(c, kind, text);
     }
+}
+
+/* What is below a float's normal range comes out as 0. */
+void test_tiny(algorithm_kind kind)
+{
+    const size_t width = least_width(kind), n = 20000;
+    struct iir_sections sections = suited(kind, one(resonator(0.5, 1)));
+    sections.s[0].b0 = 1e-38;
+    const test_case c = {"tiny", sections, width, n, {0, n}, 1, false};
+    const outcome r = run(c, kind, noise(n * width), std::vector<double>(2 * width, 0.0));
+    size_t zeros = 0, wrong = 0;
+    for (float y : r.y) {
+        zeros += y == 0;
+        wrong += std::fpclassify(y) == FP_SUBNORMAL;
+    }
+    if (wrong || zeros < r.y.size() / 4)
+        report(c, kind, "outputs below a float's normal range");
 }
 
 /* Two streams at once, each call of one beside a call of the other. */
@@ -620,8 +682,11 @@ __global__ void count_differences(const float* a, const float* b, size_t n,
  * blocks' room. One result is all there may be. */
 void stress(algorithm_kind kind, int launches)
 {
-    const size_t n = 3000001, width = least_width(kind), values = n * width;
-    const struct iir_sections sections = suited(kind, butterworth(4, 0.001));
+    /* Warps: more runs than there is room for. */
+    const size_t n = kind == WARPS ? 20000001 : 3000001;
+    const size_t width = least_width(kind), values = n * width;
+    const struct iir_sections sections =
+        suited(kind, butterworth(4, kind == WARPS ? 0.2 : 0.001));
     const std::vector<double> zero(2 * sections.n * width, 0.0);
     on_device<float> in(values), out(values, poison), first(values);
     on_device<unsigned long long> different(1);
@@ -664,6 +729,7 @@ void stress(algorithm_kind kind, int launches)
     const unsigned long long count = different.get()[0];
     std::printf("%s: %d launches under a full GPU, %llu values differ from the first\n",
                 kind_names[kind], launches, count);
+    std::fflush(stdout);
     failures += count != 0;
 }
 
@@ -695,7 +761,9 @@ int main(int argc, char** argv)
         } tests[] = {{"orders", test_orders},
                      {"slow poles", test_slow_poles},
                      {"columns", test_columns},
+                     {"long", test_long},
                      {"NaN", test_nan},
+                     {"tiny", test_tiny},
                      {"two instances", test_two_instances}};
         for (const auto& t : tests) {
             const auto begin = std::chrono::steady_clock::now();

@@ -51,15 +51,15 @@ struct iir_launch {
 
 /* ---------------------------------------------------------------- streaming warps */
 
-/* Warps own long runs of the stream; each starts a warm-up before its run, so long that
+/* Warps take runs of the stream; each starts a warm-up before its run, so long that
  * nothing is left of the state before it, and needs to hear of no other warp. Poles that
- * ring long make the warm-up long: see iir_warps_warm_up(). */
+ * ring long make the warm-up long: see iir_warps_warm_up(). Launches of one iir_warps are
+ * ordered by the stream: they share a counter. */
 struct iir_warps;
 
 enum cufilter_status iir_warps_make(struct iir_warps** warps, const struct iir_spec* spec,
                                     const struct iir_sections* sections);
 void iir_warps_free(struct iir_warps* warps); /* NULL is legal */
-size_t iir_warps_workspace(const struct iir_warps* warps, size_t n);
 enum cufilter_status iir_warps_launch(const struct iir_warps* warps,
                                       const struct iir_launch* launch);
 /* Samples after which a state is less than a float's rounding of what the input has made;

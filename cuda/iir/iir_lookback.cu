@@ -79,6 +79,7 @@ struct iir_lookback {
     int tile_items;
     int chains, chain_states; /* lookbacks of a recursion, and states of each */
     bool alone;               /* each tile a launch */
+    bool early;               /* launches may begin before the one before has ended */
     const kernels* kind;
     std::vector<char> host;
     void* tables;
@@ -92,6 +93,7 @@ enum cufilter_status fill_tables(struct iir_lookback* l,
                                  const struct iir_sections* sections)
 {
     std::vector<char> device;
+    CUFILTER_TRY(cufilter::may_launch_early(l->kind->one, &l->early));
     l->kind->make_tables(sections, l->tile_items, device, l->host);
     return cufilter_gpu_upload("iir_lookback_make", &l->tables, device.data(),
                                device.size(), "tables");
@@ -268,6 +270,7 @@ enum cufilter_status iir_lookback_launch(const struct iir_lookback* l,
     j.recoveries = launch->recoveries;
     j.tables = l->tables;
     j.n_sections = (int)l->n_sections;
+    j.early = l->early;
     j.ticket = launch->ticket, j.blocks_done = launch->blocks_done;
     j.state_in = launch->state_in;
     for (size_t done = 0, part = 0; done < launch->n; done += at_once, ++part) {
@@ -277,7 +280,7 @@ enum cufilter_status iir_lookback_launch(const struct iir_lookback* l,
         j.state_out = last ? launch->state_out : between[part % 2];
         j.flag = last ? launch->flag : nullptr;
         describe_tiles(l, launch, tiles_for(l, j.n), &j);
-        CUFILTER_TRY_CUDA(l->kind->launch(j, l->host.data(), launch->stream));
+        CUFILTER_TRY(l->kind->launch(j, l->host.data(), launch->stream));
         j.state_in = j.state_out;
     }
     return CUFILTER_OK;

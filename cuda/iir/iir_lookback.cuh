@@ -24,8 +24,12 @@
 
 #include <stdint.h>
 #include "iir_gpu.h"
+#include "iir_mma.cuh"
 
 namespace iir_lookback_detail {
+
+using cufilter::signal_done;
+using cufilter::to_float;
 
 constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int fan = 31; /* tiles of a group, groups of a super-group */
@@ -62,6 +66,18 @@ __device__ __forceinline__ states<N> no_states()
     for (int i = 0; i < 2 * N; ++i)
         r.v[i] = 0;
     return r;
+}
+
+/* The states of the lane before, of an inclusive scan what is before a lane; none in the
+ * first. */
+template <int N>
+__device__ __forceinline__ states<N> of_lane_before(const states<N>& z)
+{
+    states<N> r;
+#pragma unroll
+    for (int i = 0; i < 2 * N; ++i)
+        r.v[i] = __shfl_up_sync(all_lanes, z.v[i], 1);
+    return (threadIdx.x & 31) == 0 ? no_states<N>() : r;
 }
 
 /* a + M^k z. */
@@ -173,13 +189,10 @@ struct board {
 /* States of N sections in one column of the stream. */
 template <int N>
 struct chain {
-    board tiles, groups;    /* t of each */
-    board starts;           /* state at the start of each group */
-    board supers;           /* of each super-group; the first is not used */
-    uint64_t tag;           /* of this launch, even */
-    const double* state_in; /* `pitch` apart, [states_in]; those beyond are 0 */
-    size_t pitch;
-    int states_in;
+    board tiles, groups; /* t of each */
+    board starts;        /* state at the start of each group */
+    board supers;        /* of each super-group; the first is not used */
+    uint64_t tag;        /* of this launch, even */
 };
 
 template <int N>
@@ -289,11 +302,12 @@ look_at_tiles(const chain<N>& c, int g, const states<N>& own, bool own_reset,
 
 /* Finds the state at the group's start, from zero where it is not finite; the group's
  * first tile makes it of the groups before and publishes it, the others wait for that:
- * so no place is read by more than 31 tiles. m_group are powers of a group's M. */
-template <int N>
+ * so no place is read by more than 31 tiles. m_group are powers of a group's M,
+ * first_states() gives the launch's own. */
+template <int N, class First>
 __device__ __forceinline__ void look_at_groups(const chain<N>& c, int g,
                                                const powers<N>* __restrict__ m_group,
-                                               found<N>* to)
+                                               const First& first_states, found<N>* to)
 {
     const int group = g / fan, i = group % fan, super = group / fan;
     bool reset;
@@ -301,17 +315,10 @@ __device__ __forceinline__ void look_at_groups(const chain<N>& c, int g,
     if (g % fan != 0) {
         start = await<N>(c.starts, group, true, c.tag, &reset);
     } else {
-        states<N> first = no_states<N>();
         start = fold_entries<N>(c.groups, group, i, c.tag, m_group, &reset);
-        if (super != 0) {
-            bool never;
-            first = await<N>(c.supers, super, true, c.tag, &never);
-        } else {
-#pragma unroll
-            for (int k = 0; k < 2 * N; ++k)
-                if (k < c.states_in)
-                    first.v[k] = c.state_in[(size_t)k * c.pitch];
-        }
+        bool never;
+        const states<N> first =
+            super != 0 ? await<N>(c.supers, super, true, c.tag, &never) : first_states();
         if (!reset)
             start = add_power<N>(start, m_group, i, first);
         if (!finite<N>(start))
@@ -462,23 +469,6 @@ __device__ __forceinline__ void store_tile(const float* stage, const place& p)
             if (item + k * shape::step < p.items && column < p.columns)
                 __stcs(y + k * (shape::step * width), from[k * shape::address_step]);
     }
-}
-
-/* To be called by every thread of every block after its last write: see iir_gpu.h. */
-__device__ __forceinline__ void signal_done(volatile uint32_t* flag,
-                                            uint32_t* blocks_done, uint32_t ticket)
-{
-    if (!flag)
-        return;
-    __syncthreads();
-    if (threadIdx.x != 0)
-        return;
-    __threadfence_system();
-    if (atomicAdd(blocks_done, 1u) != gridDim.x - 1)
-        return;
-    *blocks_done = 0;
-    __threadfence_system();
-    *flag = ticket;
 }
 
 } // namespace iir_lookback_detail

@@ -5,6 +5,7 @@
 
 #include <vector>
 #include "iir_lookback.cuh"
+#include "../core/launch.cuh"
 
 namespace iir_lookback_detail {
 
@@ -28,13 +29,13 @@ struct job {
     int all; /* tiles of all strips: blocks */
     const void* tables;
     int n_sections;
+    bool early; /* launched so: launch.cuh */
     uint32_t ticket;
     volatile uint32_t* flag;
     uint32_t* blocks_done;
 };
 
-/* Lookback `which` of a recursion: of a section, of a group of them or of all. Its
- * state_in is for those of one column. */
+/* Of a recursion, lookback `which`: of a section, of a group of them or of all. */
 template <int N>
 __device__ __forceinline__ chain<N> chain_of(const job& j, int which, size_t column,
                                              uint64_t tag)
@@ -46,14 +47,40 @@ __device__ __forceinline__ chain<N> chain_of(const job& j, int which, size_t col
     c.starts = {j.start_slots + at * j.groups * 2 * N, j.groups};
     c.supers = {j.super_slots + at * j.supers * 2 * N, j.supers};
     c.tag = tag;
-    c.state_in = j.state_in + (size_t)which * 2 * N * j.width + column;
-    c.pitch = j.width;
-    c.states_in = min(2 * N, 2 * (j.n_sections - which * N));
     return c;
 }
 
+/* The launch's states of one column that lookback `which` is about; those of sections
+ * that are none are 0. */
+template <int N>
+__device__ __forceinline__ states<N> first_states(const job& j, int which, size_t column)
+{
+    const double* const from = j.state_in + (size_t)which * 2 * N * j.width + column;
+    const int count = 2 * (j.n_sections - which * N);
+    states<N> z = no_states<N>();
+#pragma unroll
+    for (int k = 0; k < 2 * N; ++k)
+        if (k < count)
+            z.v[k] = from[(size_t)k * j.width];
+    return z;
+}
+
+/* What a kernel begins with, before it touches memory: draws the block's ticket.
+ *
+ * The next launch of the stream may begin as soon as this one's blocks have all begun. Of
+ * its blocks none has a ticket before all of this launch is done, and none of this
+ * launch's is still to be begun when one of them takes a place on the GPU: whoever waits
+ * here waits for blocks that run. */
+__device__ __forceinline__ void begin(const job& j, uint64_t* ticket)
+{
+    cufilter::begin_next_launch();
+    cufilter::await_launch_before();
+    if (threadIdx.x == 0)
+        *ticket = draw_ticket(j.tickets);
+}
+
 /* Brings the tile that this block is likely to draw on its way to the L2; 128 threads, a
- * line each. */
+ * line each. May come before begin(): the L2 is where whoever is still at work writes. */
 template <int FLOATS>
 __device__ __forceinline__ void prefetch_tile(const job& j)
 {
@@ -82,8 +109,20 @@ struct kernels {
     /* What goes to the device, and what the launch needs at hand. */
     void (*make_tables)(const struct iir_sections* sections, int tile_items,
                         std::vector<char>& device, std::vector<char>& host);
-    cudaError_t (*launch)(const job& j, const void* host, cudaStream_t stream);
+    enum cufilter_status (*launch)(const job& j, const void* host, cudaStream_t stream);
+    void (*one)(); /* of its kernels: all can be launched early, or none */
 };
+
+/* As `launch` does it. */
+template <class... Parameters>
+enum cufilter_status launch_tiles(const job& j, int threads, cudaStream_t stream,
+                                  void (*kernel)(Parameters...), Parameters... parameters)
+{
+    const cufilter::launch_shape shape = {dim3((unsigned)j.all), (unsigned)threads, 0,
+                                          stream, j.early};
+    return cufilter::launch_kernel("iir_lookback_launch", "tiles", shape, kernel,
+                                   parameters...);
+}
 
 extern const kernels sections_ph, sections_cyclic, sections_complex, tile_kernels;
 /* For 1 .. IIR_LOOKBACK_CASCADE_SECTIONS sections. */

@@ -101,10 +101,10 @@ __device__ __forceinline__ void run(float* row, states<N> z, const constants<N>&
 #pragma unroll
     for (int i = 0; i < V; i += 4) {
         float4 four = *(const float4*)(row + i);
-        four.x = (float)step<N>(four.x, z, k);
-        four.y = (float)step<N>(four.y, z, k);
-        four.z = (float)step<N>(four.z, z, k);
-        four.w = (float)step<N>(four.w, z, k);
+        four.x = to_float(step<N>(four.x, z, k));
+        four.y = to_float(step<N>(four.y, z, k));
+        four.z = to_float(step<N>(four.z, z, k));
+        four.w = to_float(step<N>(four.w, z, k));
         *(float4*)(row + i) = four;
     }
 }
@@ -147,17 +147,12 @@ __device__ __forceinline__ void take_tile(const job& j, const constants<N>& k,
         sm.stage + column * shape::column + (chunk * 32 + lane) * shape::row;
 
     const states<N> end = scan<N>(busy ? ends_of<N>(row, k) : no_states<N>(), k);
-    states<N> z;
-#pragma unroll
-    for (int s = 0; s < 2 * N; ++s) {
-        z.v[s] = __shfl_up_sync(all_lanes, end.v[s], 1);
-        if (lane == 0)
-            z.v[s] = 0;
-    }
+    states<N> z = of_lane_before<N>(end);
     if (lane == 31)
         sm.ends[warp] = end;
     __syncthreads();
-    const chain<N> c = chain_of<N>(j, 0, first_column + (busy ? column : 0), tag);
+    const size_t own_column = first_column + (busy ? column : 0);
+    const chain<N> c = chain_of<N>(j, 0, own_column, tag);
     const states<N>* const ends = sm.ends + column * chunks;
     states<N> own;
     bool tile_bad = false, end_bad = false;
@@ -167,7 +162,9 @@ __device__ __forceinline__ void take_tile(const job& j, const constants<N>& k,
         look_at_tiles<N>(c, tile, own, tile_bad, &m->tile, &sm.before[column]);
     }
     if (busy && chunk == (chunks > 1))
-        look_at_groups<N>(c, tile, &m->group, &sm.before[column]);
+        look_at_groups<N>(
+            c, tile, &m->group, [&] { return first_states<N>(j, 0, own_column); },
+            &sm.before[column]);
     __syncthreads();
 
     if (busy) {
@@ -194,8 +191,7 @@ __global__ void __launch_bounds__(32 * warps, least_blocks[N - 1])
     __shared__ shared_memory<N, COLUMNS> sm;
     if (COLUMNS <= 2 && N > 1) /* one section has enough tiles under way */
         prefetch_tile<shape::items * COLUMNS>(j);
-    if (threadIdx.x == 0)
-        sm.ticket = draw_ticket(j.tickets);
+    begin(j, &sm.ticket);
     __syncthreads();
     const int number = number_of(sm.ticket);
     const int tile = COLUMNS <= 2 ? number : number / j.strips;
@@ -241,20 +237,17 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 }
 
 template <int N>
-cudaError_t launch(const job& j, const void* host, cudaStream_t stream)
+enum cufilter_status launch(const job& j, const void* host, cudaStream_t stream)
 {
-    const constants<N>& k = *(const constants<N>*)host;
-    if (j.columns == 1)
-        filter<N, 1><<<j.all, 32 * warps, 0, stream>>>(j, k);
-    else if (j.columns == 2)
-        filter<N, 2><<<j.all, 32 * warps, 0, stream>>>(j, k);
-    else
-        filter<N, 4><<<j.all, 32 * warps, 0, stream>>>(j, k);
-    return cudaGetLastError();
+    const auto kernel = j.columns == 1   ? filter<N, 1>
+                        : j.columns == 2 ? filter<N, 2>
+                                         : filter<N, 4>;
+    return launch_tiles(j, 32 * warps, stream, kernel, j, *(const constants<N>*)host);
 }
 
 template <int N>
-constexpr kernels kind = {warps * 32 * V, make_tables<N>, launch<N>};
+const kernels kind = {warps * 32 * V, make_tables<N>, launch<N>,
+                      (void (*)())filter<N, 1>};
 
 } // namespace
 

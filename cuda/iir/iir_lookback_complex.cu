@@ -151,7 +151,6 @@ struct shared_memory {
     alignas(16) float stage[shape_of<CHANNELS>::floats];
     pair ends[2][warps];
     found<2> before[CHANNELS];
-    pair first[CHANNELS];      /* of the launch */
     double2 tail[CHANNELS][V]; /* a section's input in the lane with the last item */
     uint64_t ticket;
 };
@@ -163,15 +162,13 @@ __device__ __forceinline__ size_t place_of_state(const job& j, int section, int 
     return ((size_t)2 * section + which) * j.width + 2 * channel;
 }
 
-/* Puts the launch's first state to *to, for lanes of this warp. */
-__device__ __forceinline__ void load_state(const job& j, const section_tables* t,
-                                           int section, size_t channel, pair* to)
+/* The launch's state of a section. */
+__device__ __forceinline__ pair first_pair(const job& j, const section_tables* t,
+                                           int section, size_t channel)
 {
     const double* const z1 = j.state_in + place_of_state(j, section, 0, channel);
     const double* const z2 = j.state_in + place_of_state(j, section, 1, channel);
-    if ((threadIdx.x & 31) == 0)
-        *to = to_pair({{z1[0], z1[1]}, {z2[0], z2[1]}}, t->p2, t->scale);
-    __syncwarp();
+    return to_pair({{z1[0], z1[1]}, {z2[0], z2[1]}}, t->p2, t->scale);
 }
 
 /* Runs the section over the `count` items in `x` from `z`, and leaves its state. Returns
@@ -205,10 +202,10 @@ __device__ __forceinline__ void store_row(const double2 (&v)[V], float* re, floa
 {
 #pragma unroll
     for (int i = 0; i < V; i += 4) {
-        *(float4*)(re + i) = {(float)v[i].x, (float)v[i + 1].x, (float)v[i + 2].x,
-                              (float)v[i + 3].x};
-        *(float4*)(im + i) = {(float)v[i].y, (float)v[i + 1].y, (float)v[i + 2].y,
-                              (float)v[i + 3].y};
+        *(float4*)(re + i) = {to_float(v[i].x), to_float(v[i + 1].x),
+                              to_float(v[i + 2].x), to_float(v[i + 3].x)};
+        *(float4*)(im + i) = {to_float(v[i].y), to_float(v[i + 1].y),
+                              to_float(v[i + 2].y), to_float(v[i + 3].y)};
     }
 }
 
@@ -223,8 +220,7 @@ __global__ void __launch_bounds__(32 * warps, 4) filter(const __grid_constant__ 
     const int lane = threadIdx.x & 31, warp = warp_of_block();
     if (CHANNELS == 1)
         prefetch_tile<2 * CHANNELS * shape::items>(j);
-    if (threadIdx.x == 0)
-        sm.ticket = draw_ticket(j.tickets);
+    begin(j, &sm.ticket);
     __syncthreads();
     const uint64_t tag = tag_of(sm.ticket);
     const int number = number_of(sm.ticket);
@@ -255,19 +251,12 @@ __global__ void __launch_bounds__(32 * warps, 4) filter(const __grid_constant__ 
             for (int i = 0; i < V; ++i)
                 sm.tail[own_channel][i] = v[i];
         const pair end = scan(ends_of(v, t), t);
-        pair e;
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-            e.v[i] = __shfl_up_sync(all_lanes, end.v[i], 1);
-        if (lane == 0)
-            e = no_states<2>();
+        pair e = of_lane_before<2>(end);
         pair* const ends = sm.ends[section & 1] + own_channel * chunks;
         if (lane == 31)
             ends[chunk] = end;
         __syncthreads();
-        chain<2> c = chain_of<2>(j, section, channel, tag);
-        c.state_in = sm.first[own_channel].v;
-        c.pitch = 1, c.states_in = 4;
+        const chain<2> c = chain_of<2>(j, section, channel, tag);
         pair own;
         bool own_reset = false;
         if (busy && chunk == 0) {
@@ -277,10 +266,10 @@ __global__ void __launch_bounds__(32 * warps, 4) filter(const __grid_constant__ 
             look_at_tiles<2>(c, tile, own, own_reset, &t->m.tile,
                              &sm.before[own_channel]);
         }
-        if (busy && chunk == 1) {
-            load_state(j, t, section, channel, &sm.first[own_channel]);
-            look_at_groups<2>(c, tile, &t->m.group, &sm.before[own_channel]);
-        }
+        if (busy && chunk == 1)
+            look_at_groups<2>(
+                c, tile, &t->m.group, [&] { return first_pair(j, t, section, channel); },
+                &sm.before[own_channel]);
         __syncthreads();
         if (!busy)
             continue;
@@ -379,17 +368,14 @@ void make_tables(const struct iir_sections* sections, int tile_items,
         fill_section(t + k, sections->s[k], sections->im[k], tile_items);
 }
 
-cudaError_t launch(const job& j, const void*, cudaStream_t stream)
+enum cufilter_status launch(const job& j, const void*, cudaStream_t stream)
 {
-    if (j.columns == 2)
-        filter<1><<<j.all, 32 * warps, 0, stream>>>(j);
-    else
-        filter<2><<<j.all, 32 * warps, 0, stream>>>(j);
-    return cudaGetLastError();
+    return launch_tiles(j, 32 * warps, stream, j.columns == 2 ? filter<1> : filter<2>, j);
 }
 
 } // namespace
 
-const kernels sections_complex = {2 * warps * 32 * V, make_tables, launch};
+const kernels sections_complex = {2 * warps * 32 * V, make_tables, launch,
+                                  (void (*)())filter<1>};
 
 } // namespace iir_lookback_detail

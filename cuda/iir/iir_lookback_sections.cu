@@ -153,8 +153,7 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
     constexpr int chunks = shape::chunks;
     __shared__ shared_memory<COLUMNS> sm;
     const int lane = threadIdx.x & 31, warp = warp_of_block();
-    if (threadIdx.x == 0)
-        sm.ticket = draw_ticket(j.tickets);
+    begin(j, &sm.ticket);
     __syncthreads();
     const uint64_t tag = tag_of(sm.ticket);
     const int ticket = number_of(sm.ticket);
@@ -184,17 +183,13 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
             for (int i = 0; i < V; ++i)
                 sm.tail[column][i] = v[i];
         const states<1> end = scan(CYCLIC ? reduce(v, t) : recursion(v, t), t);
-        states<1> e;
-        e.v[0] = __shfl_up_sync(all_lanes, end.v[0], 1);
-        e.v[1] = __shfl_up_sync(all_lanes, end.v[1], 1);
-        if (lane == 0)
-            e = no_states<1>();
+        states<1> e = of_lane_before<1>(end);
         states<1>* const ends = sm.ends[section & 1] + column * chunks;
         if (lane == 31)
             ends[chunk] = end;
         __syncthreads();
-        const chain<1> c =
-            chain_of<1>(j, section, first_column + (busy ? column : 0), tag);
+        const size_t own_column = first_column + (busy ? column : 0);
+        const chain<1> c = chain_of<1>(j, section, own_column, tag);
         states<1> own;
         bool own_reset = false;
         if (busy && chunk == 0) {
@@ -207,7 +202,10 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
         if (busy && chunk == 0)
             look_at_tiles<1>(c, tile, own, own_reset, &t->m.tile, &sm.before[column]);
         if (busy && chunk == 1)
-            look_at_groups<1>(c, tile, &t->m.group, &sm.before[column]);
+            look_at_groups<1>(
+                c, tile, &t->m.group,
+                [&] { return first_states<1>(j, section, own_column); },
+                &sm.before[column]);
         __syncthreads();
         if (!busy)
             continue;
@@ -231,7 +229,7 @@ __global__ void __launch_bounds__(32 * warps, 3) filter(const __grid_constant__ 
     if (busy)
 #pragma unroll
         for (int i = 0; i < V; ++i)
-            row[i] = (float)v[i];
+            row[i] = to_float(v[i]);
     __syncthreads();
     store_tile<shape>(sm.stage, p);
     signal_done(j.flag, j.blocks_done, j.ticket);
@@ -264,20 +262,19 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 }
 
 template <bool CYCLIC>
-cudaError_t launch(const job& j, const void*, cudaStream_t stream)
+enum cufilter_status launch(const job& j, const void*, cudaStream_t stream)
 {
-    if (j.columns == 1)
-        filter<CYCLIC, 1><<<j.all, 32 * warps, 0, stream>>>(j);
-    else if (j.columns == 2)
-        filter<CYCLIC, 2><<<j.all, 32 * warps, 0, stream>>>(j);
-    else
-        filter<CYCLIC, 4><<<j.all, 32 * warps, 0, stream>>>(j);
-    return cudaGetLastError();
+    const auto kernel = j.columns == 1   ? filter<CYCLIC, 1>
+                        : j.columns == 2 ? filter<CYCLIC, 2>
+                                         : filter<CYCLIC, 4>;
+    return launch_tiles(j, 32 * warps, stream, kernel, j);
 }
 
 } // namespace
 
-const kernels sections_ph = {warps * 32 * V, make_tables, launch<false>};
-const kernels sections_cyclic = {warps * 32 * V, make_tables, launch<true>};
+const kernels sections_ph = {warps * 32 * V, make_tables, launch<false>,
+                             (void (*)())filter<false, 1>};
+const kernels sections_cyclic = {warps * 32 * V, make_tables, launch<true>,
+                                 (void (*)())filter<true, 1>};
 
 } // namespace iir_lookback_detail

@@ -109,8 +109,10 @@ find_start(const job& j, shared_memory<STATES, COMPLEX, MANY>& sm, int group, in
         bad = publish_tile<N>(c, tile, &own);
         look_at_tiles<N>(c, tile, own, bad, &m->tile, &sm.before[warp]);
     } else if (warp < 2 * parts) {
-        look_at_groups<N>(chain_of<N>(j, group, warp - parts, tag), tile, &m->group,
-                          &sm.before[warp - parts]);
+        const int part = warp - parts;
+        look_at_groups<N>(
+            chain_of<N>(j, group, part, tag), tile, &m->group,
+            [&] { return first_states<N>(j, group, part); }, &sm.before[part]);
     }
     __syncthreads();
     for (int part = 0; part < parts; ++part) {
@@ -197,8 +199,7 @@ __global__ void __launch_bounds__(32 * warps, MANY ? 3 : 4)
     __shared__ shared_memory<STATES, COMPLEX, MANY> sm;
     const int warp = warp_of_block();
     prefetch_tile<warps * tile_floats>(j);
-    if (threadIdx.x == 0)
-        sm.ticket = draw_ticket(j.tickets);
+    begin(j, &sm.ticket);
     if (threadIdx.x < tile::parts * STATES)
         sm.zero[threadIdx.x] = 0;
     __syncthreads();
@@ -259,16 +260,16 @@ void make_tables(const struct iir_sections* sections, int tile_items,
 }
 
 template <int STATES, bool MANY>
-void launch_as(const job& j, const iir_stream& s, const char* m, cudaStream_t stream)
+enum cufilter_status launch_as(const job& j, const iir_stream& s, const char* m,
+                               cudaStream_t stream)
 {
-    const auto* const p = (const group_powers<STATES / 2>*)m;
-    if (j.width == 2)
-        filter<STATES, true, MANY><<<j.all, 32 * warps, 0, stream>>>(j, s, p);
-    else
-        filter<STATES, false, MANY><<<j.all, 32 * warps, 0, stream>>>(j, s, p);
+    const auto kernel =
+        j.width == 2 ? filter<STATES, true, MANY> : filter<STATES, false, MANY>;
+    return launch_tiles(j, 32 * warps, stream, kernel, j, s,
+                        (const group_powers<STATES / 2>*)m);
 }
 
-cudaError_t launch(const job& j, const void*, cudaStream_t stream)
+enum cufilter_status launch(const job& j, const void*, cudaStream_t stream)
 {
     const size_t n = (size_t)j.n_sections;
     const int states = iir_tile_states(n), groups = iir_tile_groups(n);
@@ -280,19 +281,15 @@ cudaError_t launch(const job& j, const void*, cudaStream_t stream)
     s.sections = (const struct iir_section*)(m + groups * powers_bytes(states));
     s.n_sections = j.n_sections, s.groups = groups;
     s.tables = (const double2*)tables;
-    if (states == 4)
-        launch_as<4, false>(j, s, m, stream);
-    else if (states == 8)
-        launch_as<8, false>(j, s, m, stream);
-    else if (groups == 1)
-        launch_as<16, false>(j, s, m, stream);
-    else
-        launch_as<16, true>(j, s, m, stream);
-    return cudaGetLastError();
+    return states == 4   ? launch_as<4, false>(j, s, m, stream)
+           : states == 8 ? launch_as<8, false>(j, s, m, stream)
+           : groups == 1 ? launch_as<16, false>(j, s, m, stream)
+                         : launch_as<16, true>(j, s, m, stream);
 }
 
 } // namespace
 
-const kernels tile_kernels = {warps * tile_floats, make_tables, launch};
+const kernels tile_kernels = {warps * tile_floats, make_tables, launch,
+                              (void (*)())filter<4, false, false>};
 
 } // namespace iir_lookback_detail

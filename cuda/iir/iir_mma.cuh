@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine's own words that the IIR kernels need: matrix products in double on the
- * tensor cores, asynchronous copies, conversion. Not installed.
+ * tensor cores, asynchronous copies, conversion, and word to the host that all is done.
+ * Not installed.
  *
  * Lane (g, t) = (lane / 4, lane % 4) of a warp holds, of the product of a 16 x 4 KS and a
  * 4 KS x 8 matrix,
@@ -10,6 +11,8 @@
  *     c[0], c[1]; c[2], c[3] columns 2 t and 2 t + 1 of row g; of row g + 8. */
 #ifndef CUFILTER_IIR_IIR_MMA_CUH
 #define CUFILTER_IIR_IIR_MMA_CUH
+
+#include <cstdint>
 
 namespace cufilter {
 
@@ -107,19 +110,33 @@ __device__ __forceinline__ void wait_copies()
 #endif
 }
 
-/* Lets the next launch of the stream begin where there is room. */
-__device__ __forceinline__ void release_next_launch()
+/* Asks for memory to come to the L2, where it is as whoever writes it leaves it; 16
+ * divides both. */
+__device__ __forceinline__ void fetch_to_l2(const void* from, int bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes)
+                 : "memory");
 #endif
 }
-/* Waits for the launches before, whose memory may be touched from then on. */
-__device__ __forceinline__ void await_launches()
+
+/* To be called by every thread of every block after its last write: see iir_gpu.h. */
+__device__ __forceinline__ void signal_done(volatile uint32_t* flag,
+                                            uint32_t* blocks_done, uint32_t ticket)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+    if (!flag)
+        return;
+    __syncthreads();
+    if (threadIdx.x != 0)
+        return;
+    __threadfence_system();
+    if (gridDim.x > 1) {
+        if (atomicAdd(blocks_done, 1u) != gridDim.x - 1)
+            return;
+        *blocks_done = 0;
+        __threadfence_system();
+    }
+    *flag = ticket;
 }
 
 } // namespace cufilter

@@ -41,6 +41,7 @@ struct iir_stream {
     const double* state_in;
     double* state_out;
     unsigned long long* recoveries;
+    int* next_run; /* a counter, 0 before and after a launch */
     uint32_t ticket;
     volatile uint32_t* flag;
     uint32_t* blocks_done;

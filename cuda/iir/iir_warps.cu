@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Streaming warps: a warp owns a run of tiles of one long stream and takes them one after
- * the other (iir_tile.cuh), after a warm-up over the samples before its run, long enough
- * that nothing is left of the state before that. Warps do not hear of each other. The
- * first run, and those whose warm-up would begin before the stream, start from the state
- * given, and the last leaves its own. */
+/* Streaming warps: a warp takes runs of tiles of one long stream, the tiles of a run one
+ * after the other (iir_tile.cuh), after a warm-up over the samples before the run, long
+ * enough that nothing is left of the state before that. Warps do not hear of each other,
+ * and what a run gives does not depend on who takes it, or when. The first run, and those
+ * whose warm-up would begin before the stream, start from the state given, and the last
+ * leaves its own. */
 #include "iir_gpu.h"
 #include "iir_tile.cuh"
 #include "../core/gpu_stream.h"
+#include "../core/launch.cuh"
 #include "../core/shared_memory.cuh"
 
 #include <algorithm>
@@ -21,13 +23,17 @@ namespace {
 /* Of the kernel for one group: 168 registers a thread. */
 constexpr int warps_of_block = 4, blocks_of_processor = 3;
 constexpr int warps_of_many = 8;
-constexpr int few = 48; /* samples that lanes take one after the other */
+constexpr int few = 48;        /* samples that lanes take one after the other */
+constexpr int tiles_ahead = 1; /* of a warp, to the L2 while the launch before ends */
 constexpr size_t longest_warm_up = (size_t)1 << 17;
 
-/* In rows of IIR_TILE_ROW items; `length` rows are a run's own, after `warm_up` rows
- * before them or as many as there are. */
+/* A call's runs, in rows of IIR_TILE_ROW items, of which a GPU's memory has fewer than an
+ * int may say: one of `first` rows for each warp of the grid, then those of `later` rows
+ * for whoever is free. Before its own rows a run has `warm_up` more, or as many as there
+ * are. */
 struct iir_runs {
-    int64_t rows, length, warm_up;
+    int rows, first, later, warm_up;
+    int warps, runs; /* of the grid, of all */
 };
 
 /* [groups][parts][STATES] from and to [sections][2][parts] */
@@ -47,48 +53,127 @@ __device__ __forceinline__ void move_state(const iir_stream& s, double* carry, b
     __syncwarp();
 }
 
+/* A place in a run: the tile that begins with row `first`, the run's rows [begin, end).
+ */
+struct run_place {
+    int first, begin, end;
+};
+__device__ __forceinline__ run_place begin_run(const iir_runs& r, int begin, int length)
+{
+    run_place p;
+    p.begin = begin;
+    p.end = min(begin + length, r.rows);
+    p.first = begin < p.end ? max(0, begin - r.warm_up) : p.end;
+    return p;
+}
+template <class Tile>
+__device__ __forceinline__ int64_t end_of_tile(const iir_stream& s, const run_place& p)
+{
+    return min((int64_t)min(p.first + Tile::rows, p.end) * IIR_TILE_ROW, s.n);
+}
+
+/* Tickets for the runs after the first ones. Each run that is begun draws one, so that as
+ * many are drawn as there are runs, and whoever gets the last makes the counter 0 again.
+ * Nobody waits for a run to be taken by another: blocks that find no room before others
+ * end come late and find nothing left but their first runs. */
+constexpr int no_ticket = -1;
+__device__ __forceinline__ int draw_ticket(const iir_stream& s, const iir_runs& r)
+{
+    const bool drawn = r.runs > r.warps && (threadIdx.x & 31) == 0;
+    return drawn ? atomicAdd(s.next_run, 1) : no_ticket;
+}
+/* An empty one where none is left. */
+__device__ __forceinline__ run_place run_of_ticket(const iir_stream& s, const iir_runs& r,
+                                                   int ticket)
+{
+    const int t = __shfl_sync(~0u, ticket, 0);
+    if (t == r.runs - 1 && (threadIdx.x & 31) == 0)
+        *s.next_run = 0;
+    const bool some = t >= 0 && t < r.runs - r.warps;
+    return some ? begin_run(r, r.warps * r.first + t * r.later, r.later)
+                : run_place{0, 0, 0};
+}
+
+/* Asks for a tile and, where it is its run's last, for a ticket. */
+template <class Tile>
+__device__ __forceinline__ void ask(const iir_stream& s, const iir_runs& r,
+                                    const run_place& p, float* x, int* ticket)
+{
+    if (p.first < p.end) {
+        Tile::request(s, (int64_t)p.first * IIR_TILE_ROW, end_of_tile<Tile>(s, p), x);
+        if (p.first + Tile::rows >= p.end)
+            *ticket = draw_ticket(s, r);
+    }
+    commit_copies();
+}
+
+/* Brings what a warp will ask for first to the L2. Not from the host's memory, which is
+ * not always the same there. */
+template <class Tile>
+__device__ __forceinline__ void ask_ahead(const iir_stream& s, run_place p)
+{
+    p.first += (int)(threadIdx.x & 31) * Tile::rows;
+    if (!s.vectors || s.flag || (threadIdx.x & 31) >= tiles_ahead || p.first >= p.end)
+        return;
+    const int64_t first = (int64_t)p.first * IIR_TILE_ROW;
+    const int floats = (int)(end_of_tile<Tile>(s, p) - first) * Tile::parts;
+    fetch_to_l2(s.x + first * Tile::parts, floats / 4 * 16);
+}
+
+template <int STATES, bool COMPLEX>
+__device__ __forceinline__ void start_state(const iir_stream& s, const run_place& p,
+                                            double* carry)
+{
+    constexpr int parts = COMPLEX ? 2 : 1;
+    if (p.first == 0 && p.end > 0)
+        move_state<STATES, COMPLEX>(s, carry, false);
+    else
+        for (int i = threadIdx.x & 31; i < s.groups * parts * STATES; i += 32)
+            carry[i] = 0;
+}
+
 template <int STATES, bool COMPLEX, bool MANY>
-__device__ __forceinline__ void take_run(const iir_stream& s, const iir_runs& r,
-                                         double2* tables, float* buffers, double* carry,
-                                         int64_t run)
+__device__ __forceinline__ void take_runs_from(const iir_stream& s, const iir_runs& r,
+                                               double2* tables, float* buffers,
+                                               double* carry, int warp)
 {
     using tile = iir_tile<STATES, COMPLEX>;
-    const int64_t begin = run * r.length * IIR_TILE_ROW;
-    const int64_t end = min(begin + r.length * IIR_TILE_ROW, s.n);
-    int64_t first = max((int64_t)0, begin - r.warm_up * IIR_TILE_ROW);
-    const bool some = begin < end;
+    run_place now = begin_run(r, warp * r.first, r.first);
     for (int i = threadIdx.x; i < s.groups * 32 * tile::planes; i += blockDim.x)
         copy_async<16>((float*)(tables + i), (const float*)(s.tables + i), true);
-    await_launches();
-    if (some)
-        tile::request(s, first, end, buffers);
     commit_copies();
-    if (some && first == 0)
-        move_state<STATES, COMPLEX>(s, carry, false);
-    else if (some)
-        for (int i = threadIdx.x & 31; i < s.groups * tile::parts * STATES; i += 32)
-            carry[i] = 0;
-    wait_copies<0>();
+    ask_ahead<tile>(s, now);
+    await_launch_before();
+    int ticket = no_ticket;
+    ask<tile>(s, r, now, buffers, &ticket);
+    start_state<STATES, COMPLEX>(s, now, carry);
+    wait_copies<1>();
     __syncthreads();
-    if (!some)
-        return;
     typename tile::step_tables steps;
     int recoveries = 0, which = 0;
     if (!MANY)
         steps.load(tables);
-    for (; first < end; first += tile::items, which = tile::floats - which) {
-        const int64_t next = first + tile::items;
-        if (next < end)
-            tile::request(s, next, end, buffers + tile::floats - which);
-        commit_copies();
+    while (now.first < now.end) {
+        run_place next = {now.first + tile::rows, now.begin, now.end};
+        const bool last = next.first >= now.end;
+        if (last)
+            next = run_of_ticket(s, r, ticket);
+        ask<tile>(s, r, next, buffers + tile::floats - which, &ticket);
         wait_copies<1>();
         __syncwarp();
         recoveries += iir_take_tile<STATES, COMPLEX, MANY>(
-            s, tables, steps, first, begin, min(next, end), buffers + which, carry);
+            s, tables, steps, (int64_t)now.first * IIR_TILE_ROW,
+            (int64_t)now.begin * IIR_TILE_ROW, end_of_tile<tile>(s, now), buffers + which,
+            carry);
         __syncwarp();
+        if (last) {
+            if (now.end == r.rows)
+                move_state<STATES, COMPLEX>(s, carry, true);
+            start_state<STATES, COMPLEX>(s, next, carry);
+        }
+        now = next;
+        which = tile::floats - which;
     }
-    if (end == s.n)
-        move_state<STATES, COMPLEX>(s, carry, true);
     if (recoveries && (threadIdx.x & 31) == 0)
         atomicAdd(s.recoveries, (unsigned long long)recoveries);
 }
@@ -97,7 +182,7 @@ __device__ __forceinline__ void take_run(const iir_stream& s, const iir_runs& r,
 template <int STATES, bool COMPLEX>
 __device__ __forceinline__ void take_few(const iir_stream& s, double* carry)
 {
-    await_launches();
+    await_launch_before();
     if (threadIdx.x >= 32)
         return;
     move_state<STATES, COMPLEX>(s, carry, false);
@@ -108,23 +193,6 @@ __device__ __forceinline__ void take_few(const iir_stream& s, double* carry)
         atomicAdd(s.recoveries, (unsigned long long)recoveries);
 }
 
-__device__ __forceinline__ void signal_done(const iir_stream& s)
-{
-    if (!s.flag)
-        return;
-    __syncthreads();
-    if (threadIdx.x != 0)
-        return;
-    __threadfence_system();
-    if (gridDim.x > 1) {
-        if (atomicAdd(s.blocks_done, 1u) != gridDim.x - 1)
-            return;
-        *s.blocks_done = 0;
-        __threadfence_system();
-    }
-    *s.flag = s.ticket;
-}
-
 template <int STATES, bool COMPLEX, bool MANY>
 __global__ void __launch_bounds__(32 * (MANY ? warps_of_many : warps_of_block),
                                   MANY ? 1 : blocks_of_processor)
@@ -132,7 +200,9 @@ __global__ void __launch_bounds__(32 * (MANY ? warps_of_many : warps_of_block),
 {
     using tile = iir_tile<STATES, COMPLEX>;
     extern __shared__ double2 shared[];
-    release_next_launch();
+    /* All blocks of this launch have a place when the next one's first blocks get one,
+     * and none waits for another. */
+    begin_next_launch();
     const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
     const int states = s.groups * tile::parts * STATES;
     double* const carries = (double*)(shared + s.groups * 32 * tile::planes);
@@ -140,10 +210,10 @@ __global__ void __launch_bounds__(32 * (MANY ? warps_of_many : warps_of_block),
     if (s.n <= few)
         take_few<STATES, COMPLEX>(s, carries);
     else
-        take_run<STATES, COMPLEX, MANY>(s, r, shared, buffers + warp * 2 * tile::floats,
-                                        carries + warp * states,
-                                        (int64_t)blockIdx.x * warps + warp);
-    signal_done(s);
+        take_runs_from<STATES, COMPLEX, MANY>(
+            s, r, shared, buffers + warp * 2 * tile::floats, carries + warp * states,
+            (int)blockIdx.x * warps + warp);
+    signal_done(s.flag, s.blocks_done, s.ticket);
 }
 
 using kernel = void (*)(const iir_stream, const iir_runs);
@@ -166,11 +236,12 @@ struct iir_warps {
     int device, states, groups, parts, n_sections, warps;
     size_t warm_up;
     kernel run;
-    bool dependent; /* launches may begin before the one before has ended */
-    int resident;   /* warps that the GPU holds at a time */
+    bool early;   /* launches may begin before the one before has ended */
+    int resident; /* warps that the GPU holds at a time */
     size_t shared;
     double2* tables;
     iir_section* sections;
+    int* next_run;
 };
 
 namespace {
@@ -182,27 +253,28 @@ size_t floats_of_tile(int states, int parts)
                          : iir_tile<16, false>::floats;
 }
 
+/* The counter of runs lies behind the tables. */
 enum cufilter_status fill(struct iir_warps* w, const struct iir_sections* sections)
 {
     const size_t bytes = iir_tile_table_bytes(sections->n);
-    double* const tables = (double*)cufilter_alloc(bytes);
+    double* const tables = (double*)cufilter_alloc(bytes + sizeof *w->next_run);
     if (!tables)
         return cufilter_fail(CUFILTER_ERR_NO_MEMORY, "iir_warps_make: no memory");
     iir_tile_make_tables(tables, sections, w->parts);
-    const enum cufilter_status status = cufilter_gpu_upload(
-        "iir_warps_make", (void**)&w->tables, tables, bytes, "tables");
+    const enum cufilter_status status =
+        cufilter_gpu_upload("iir_warps_make", (void**)&w->tables, tables,
+                            bytes + sizeof *w->next_run, "tables");
     cufilter_free(tables);
     CUFILTER_TRY(status);
+    w->next_run = (int*)((char*)w->tables + bytes);
     CUFILTER_TRY(cufilter_gpu_upload("iir_warps_make", (void**)&w->sections, sections->s,
                                      sections->n * sizeof *sections->s, "sections"));
     const size_t floats = floats_of_tile(w->states, w->parts);
     w->shared =
         bytes + (size_t)w->warps *
                     ((size_t)(w->groups * w->parts * w->states) * 8 + 2 * floats * 4);
-    int blocks = 0, processors = 0, major = 0;
-    CUFILTER_TRY_CUDA(
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, w->device));
-    w->dependent = major >= 9;
+    int blocks = 0, processors = 0;
+    CUFILTER_TRY(may_launch_early(w->run, &w->early));
     CUFILTER_TRY(allow_all_shared_memory(w->run));
     CUFILTER_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &blocks, w->run, 32 * w->warps, w->shared));
@@ -248,11 +320,6 @@ void iir_warps_free(struct iir_warps* w)
     delete w;
 }
 
-size_t iir_warps_workspace(const struct iir_warps*, size_t)
-{
-    return 0;
-}
-
 size_t iir_warps_warm_up(const struct iir_warps* w)
 {
     return w->warm_up;
@@ -265,30 +332,58 @@ int iir_warps_describe(const struct iir_warps* w, char* text, size_t size)
     return std::snprintf(text, size, "streaming warps, warm-up %zu", w->warm_up);
 }
 
-/* Runs as long as keeps all warps busy; warm-up and run fill whole tiles. */
-static iir_runs plan_runs(const struct iir_warps* w, int64_t n)
+/* One run for each warp, as long as keeps all of them busy. */
+static void plan_equal_runs(const struct iir_warps* w, int tile, int warm_up, iir_runs* r)
 {
-    const int64_t tile = 16 / w->parts;
-    iir_runs r{};
-    r.rows = (n + IIR_TILE_ROW - 1) / IIR_TILE_ROW;
-    if (w->warm_up == SIZE_MAX) {
-        r.length = r.rows;
-        return r;
-    }
-    const int64_t warm = ((int64_t)w->warm_up + IIR_TILE_ROW - 1) / IIR_TILE_ROW;
-    const int64_t share = (r.rows + w->resident - 1) / w->resident;
+    const int share = (r->rows + w->resident - 1) / w->resident;
     /* The warm-up inside the run's first tile, or in tiles of its own without output,
      * which take less time unless there are groups. */
-    const int64_t merged = std::max((share + warm + tile - 1) / tile, warm / tile + 1);
-    const int64_t apart = (share + tile - 1) / tile, before = (warm + tile - 1) / tile;
+    const int merged = std::max((share + warm_up + tile - 1) / tile, warm_up / tile + 1);
+    const int apart = (share + tile - 1) / tile, before = (warm_up + tile - 1) / tile;
     const double cost = w->groups > 1 ? 1.0 : 0.4;
-    if ((double)apart + cost * (double)before < (double)merged) {
-        r.warm_up = before * tile;
-        r.length = apart * tile;
-    } else {
-        r.warm_up = warm;
-        r.length = merged * tile - warm;
-    }
+    const bool inside = merged <= apart + cost * before;
+    r->first = inside ? merged * tile - warm_up : apart * tile;
+    r->warm_up = inside ? warm_up : before * tile;
+    r->runs = (r->rows + r->first - 1) / r->first;
+    const int block = std::min(w->warps, r->runs);
+    r->warps = (r->runs + block - 1) / block * block;
+}
+
+/* Warps do not get on equally fast where they wait for memory: equal runs end anywhere
+ * between three quarters of the time and all of it. So the last quarter is dealt out in
+ * short runs. The warm-up is a sixteenth of them at most; where it is a quarter of that,
+ * all of a long call but its first tiles goes in short runs, as warps that are near to
+ * one another in the stream meet in the memory's pages. False where short runs would be
+ * too few for what they cost, and for many states, whose arithmetic is what takes the
+ * time. Measured on an H200. */
+static bool plan_short_runs(const struct iir_warps* w, int tile, int warm_up, iir_runs* r)
+{
+    const int share = (r->rows + w->resident - 1) / w->resident;
+    const int least = warm_up * 16 / tile; /* tiles */
+    const bool is_long = share >= 32 * tile;
+    const int later = std::max(is_long ? 4 : 2, least);
+    const int first = is_long && least <= 1 ? 16 * tile : share * 3 / 4;
+    if (w->states == IIR_TILE_GROUP_STATES || share < (least > 2 ? 8 : 4) * later * tile)
+        return false;
+    r->warm_up = warm_up;
+    r->warps = w->resident;
+    r->first = (first + warm_up + tile - 1) / tile * tile - warm_up;
+    r->later = later * tile - warm_up;
+    r->runs = r->warps + (r->rows - r->warps * r->first + r->later - 1) / r->later;
+    return true;
+}
+
+static iir_runs plan_runs(const struct iir_warps* w, int64_t n)
+{
+    const int tile = 16 / w->parts;
+    iir_runs r{};
+    r.rows = r.first = (int)((n + IIR_TILE_ROW - 1) / IIR_TILE_ROW);
+    r.warps = r.runs = 1;
+    if (w->warm_up == SIZE_MAX)
+        return r;
+    const int warm_up = (int)((w->warm_up + IIR_TILE_ROW - 1) / IIR_TILE_ROW);
+    if (!plan_short_runs(w, tile, warm_up, &r))
+        plan_equal_runs(w, tile, warm_up, &r);
     return r;
 }
 
@@ -297,13 +392,14 @@ static iir_runs plan_runs(const struct iir_warps* w, int64_t n)
 double iir_warps_microseconds(const struct iir_warps* w, size_t n)
 {
     const iir_runs r = plan_runs(w, (int64_t)n);
-    const double tile_rows = 16.0 / w->parts, runs = std::ceil((double)r.rows / r.length);
-    const double load = std::min(1.0, runs / w->resident);
-    const double full = w->states < 16 ? 3.4 : 5.7 * w->groups;
+    const double tile_rows = 16.0 / w->parts, load = (double)r.warps / w->resident;
+    const double full = w->states < 16 ? 3.2 : 5.7 * w->groups;
     const double alone = 1.3 * w->groups, tile = alone + load * (full - alone);
-    const double warm = w->groups > 1 ? 1.0 : 0.6; /* of a tile's time */
-    return 5 + tile * std::ceil(r.length / tile_rows) +
-           tile * warm * ((double)r.warm_up / tile_rows);
+    const double warm = w->groups > 1 ? 1.0 : 0.6;               /* of a tile's time */
+    const double runs = std::max(1.0, (double)r.runs / r.warps); /* of a warp */
+    const double own =
+        runs > 1 ? r.rows / (r.warps * tile_rows) : std::ceil(r.first / tile_rows);
+    return 5 + tile * (own + warm * runs * r.warm_up / tile_rows);
 }
 
 enum cufilter_status iir_warps_launch(const struct iir_warps* w,
@@ -316,19 +412,10 @@ enum cufilter_status iir_warps_launch(const struct iir_warps* w,
     s.tables = w->tables;
     s.state_in = l->state_in, s.state_out = l->state_out, s.recoveries = l->recoveries;
     s.ticket = l->ticket, s.flag = l->flag, s.blocks_done = l->blocks_done;
+    s.next_run = w->next_run;
     const iir_runs r = plan_runs(w, s.n);
-    const int64_t runs = (r.rows + r.length - 1) / r.length;
-    const int warps = (int)std::min<int64_t>(w->warps, runs);
-    cudaLaunchConfig_t config{};
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = dim3((unsigned)((runs + warps - 1) / warps));
-    config.blockDim = dim3(32 * (unsigned)warps);
-    config.dynamicSmemBytes = w->shared;
-    config.stream = l->stream;
-    config.attrs = &attribute;
-    config.numAttrs = w->dependent ? 1 : 0;
-    CUFILTER_TRY_CUDA(cudaLaunchKernelEx(&config, w->run, s, r));
-    return CUFILTER_OK;
+    const int warps = std::min(w->warps, r.warps);
+    const launch_shape shape = {dim3((unsigned)(r.warps / warps)), 32 * (unsigned)warps,
+                                w->shared, l->stream, w->early};
+    return launch_kernel("iir_warps_launch", "tiles", shape, w->run, s, r);
 }
