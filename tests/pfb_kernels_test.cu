@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Long calls on samples in device memory, as pfb_test's short ones do not reach all
- * kernels: every fused method, in every layout and with maps, against float64, cut in
- * calls of odd lengths, outputs poisoned. Exits with 77 where there is no GPU.
+/* Long calls, as pfb_test's short ones do not reach all kernels nor all ways to the GPU
+ * and back: every fused method, in every layout and with maps, against float64, cut in
+ * calls of odd lengths, outputs poisoned, in device and in pinned memory. Exits with 77
+ * where there is no GPU.
  *
  *     pfb_kernels_test [K]     one number of channels alone */
 #include <cufilter/cufilter.h>
@@ -25,19 +26,25 @@ const cf poison(-12345.678f, 98765.4f);
 
 int failures = 0;
 
-/* Items in device memory. */
-struct device_items {
+/* Items in device or pinned memory. */
+struct placed_items {
     cf* p = nullptr;
     size_t n;
+    bool pinned;
 
-    explicit device_items(const std::vector<cf>& v) : n(v.size())
+    placed_items(const std::vector<cf>& v, bool pinned_) : n(v.size()), pinned(pinned_)
     {
-        check_cuda(cudaMalloc((void**)&p, n * sizeof(cf)), "cudaMalloc");
-        copy_to_device(p, v.data(), n * sizeof(cf));
+        if (pinned) {
+            check_cuda(cudaMallocHost((void**)&p, n * sizeof(cf)), "cudaMallocHost");
+            std::memcpy((void*)p, v.data(), n * sizeof(cf));
+        } else {
+            check_cuda(cudaMalloc((void**)&p, n * sizeof(cf)), "cudaMalloc");
+            copy_to_device(p, v.data(), n * sizeof(cf));
+        }
     }
-    ~device_items() { cudaFree(p); }
-    device_items(const device_items&) = delete;
-    device_items& operator=(const device_items&) = delete;
+    ~placed_items() { pinned ? cudaFreeHost(p) : cudaFree(p); }
+    placed_items(const placed_items&) = delete;
+    placed_items& operator=(const placed_items&) = delete;
     std::vector<cf> get() const
     {
         std::vector<cf> v(n);
@@ -50,8 +57,9 @@ struct bank_case {
     size_t K, R, n_taps;
 };
 
-/* All frames, [frame][output] whatever the layout, of a short call and a long one. */
-std::vector<cf> run(const bank_case& c, const std::vector<cf>& h, const device_items& x,
+/* All frames, [frame][output] whatever the layout, of a short call and a long one; in
+ * memory as x is. */
+std::vector<cf> run(const bank_case& c, const std::vector<cf>& h, const placed_items& x,
                     const std::vector<int32_t>& map, enum cufilter_pfb_layout layout)
 {
     std::vector<float> taps;
@@ -75,8 +83,8 @@ std::vector<cf> run(const bank_case& c, const std::vector<cf>& h, const device_i
     for (const size_t n : {first_call, x.n - first_call}) {
         const size_t frames = cufilter_pfb_frame_count(bank, n);
         const size_t pitch = by_time ? rows + 3 : frames + 5;
-        const device_items y(
-            std::vector<cf>(pitch * (by_time ? frames : rows) + guard, poison));
+        const placed_items y(
+            std::vector<cf>(pitch * (by_time ? frames : rows) + guard, poison), x.pinned);
         std::vector<void*> ports;
         for (size_t o = 0; o < rows; ++o)
             ports.push_back(y.p + (rows - 1 - o) * pitch);
@@ -120,7 +128,7 @@ void test(const bank_case& c)
 {
     const std::vector<cf> h = random_taps(c.n_taps, false, 1);
     const std::vector<cf> x = noise(700000 + c.R + 1, 2);
-    const device_items on_device(x);
+    const placed_items on_device(x, false), pinned(x, true);
     const std::vector<cf> y = run(c, h, on_device, {}, CUFILTER_PFB_TIME_MAJOR);
     const size_t frames = y.size() / c.K;
     const channelizer reference(c.K, c.R);
@@ -149,6 +157,12 @@ void test(const bank_case& c)
            same, c, "channel-major with a map");
     expect(relative_rms(run(c, h, on_device, map, CUFILTER_PFB_PORTS), wanted), same, c,
            "ports");
+    expect(relative_rms(run(c, h, pinned, {}, CUFILTER_PFB_TIME_MAJOR), y), same, c,
+           "pinned, time-major");
+    expect(relative_rms(run(c, h, pinned, map, CUFILTER_PFB_CHANNEL_MAJOR), wanted), same,
+           c, "pinned, channel-major with a map");
+    expect(relative_rms(run(c, h, pinned, map, CUFILTER_PFB_PORTS), wanted), same, c,
+           "pinned, ports");
 }
 
 } // namespace

@@ -198,7 +198,7 @@ public:
             {"pfb.group_items", {4096, none}},
             {"pfb.relay_items", {none, 1 << 11}},
             {"pfb.relay_items_walking", {none, 1 << 14}},
-            {"pfb.piece_items", {none, 1 << 20}},
+            {"pfb.piece_items", {none, 1 << 18}},
             {"pfb.bounce_items", {none, 1 << 16}},
             {"pfb.synth_items", {none, 1 << 20}},
             {"iir.thread_work", {131072, none}},

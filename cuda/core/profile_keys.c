@@ -97,9 +97,11 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
          .meaning = "the same where blocks of threads walk along the input, which they "
                     "read once",
          .reader = "pfb_gpu.c"},
-    [CUFILTER_PFB_PIECE_ITEMS] = {"pfb.piece_items", GPU(1048576), INTEGER(4096, 4194304),
-                                  .meaning = "items of a piece of a long call",
-                                  .reader = "pfb_gpu.c"},
+    [CUFILTER_PFB_PIECE_ITEMS] =
+        {"pfb.piece_items", GPU(262144), INTEGER(4096, 4194304),
+         .meaning = "items of a piece of a long call that copy engines carry, at least; "
+                    "twice as many go in one",
+         .reader = "pfb_gpu.c"},
     [CUFILTER_PFB_BOUNCE_ITEMS] =
         {"pfb.bounce_items", GPU(65536), INTEGER(4096, 1048576),
          .meaning = "items of a piece of pageable memory through pinned buffers",

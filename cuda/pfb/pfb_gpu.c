@@ -2,14 +2,16 @@
 /* The channelizer's GPU backend: choice of method, history, and the ways a call's items
  * reach the GPU and come back.
  *
- * Device memory: the work is queued on the handle's stream. Host memory: frames are
- * stored straight to pinned or registered memory by the kernels, and pageable ones
- * through pinned bounce buffers. A short call's kernel also reads its input over the bus.
- * For a longer one a small launch relays the input into device memory, as tiles of frames
- * overlap in their input, which would cross the bus several times; the channelizer's
- * launch starts beside it and takes the items as they arrive, while its frames leave in
- * the other direction. Still longer calls go in pieces, in order, as if each were a call
- * of its own: a piece finds its predecessors in the ring.
+ * Device memory: the work is queued on the handle's stream. Host memory: a short call's
+ * kernel reads its items over the bus and stores its frames straight to pinned or
+ * registered memory. For a longer one a small launch relays the input into device memory,
+ * as tiles of frames overlap in their input, which would cross the bus several times; the
+ * channelizer's launch starts beside it and takes the items as they arrive, while its
+ * frames leave in the other direction. Still longer calls go in pieces, in order, as if
+ * each were a call of its own, which finds its predecessors in the ring; copy engines
+ * bring one piece and take another away while a third is filtered. They cost more to
+ * start, but do not get in each other's way as a kernel's reads and stores do. Pageable
+ * memory goes through pinned bounce buffers, in pieces.
  *
  * For measuring, CUFILTER_PFB_METHOD = fused | general overrules the choice of method and
  * CUFILTER_PFB_PIECE = ITEMS the length of pieces; both are read when a channelizer or
@@ -22,9 +24,12 @@
 #include <string.h>
 
 enum {
-    SLOTS = CUFILTER_GPU_SLOTS,
-    RING_SPARE = 1 << 20,    /* items of the ring beyond the history, for pieces */
-    MOST_PIECE_OUT = 1 << 22 /* output items of a piece */
+    SLOTS = CUFILTER_GPU_CHUNKS, /* pieces under way */
+    RING_SPARE = 1 << 20,        /* items of the ring beyond the history, for pieces */
+    MOST_PIECE_OUT = 1 << 22,    /* output items of a piece */
+    PIECES = 8,                  /* that copy engines carry, where each is long enough */
+    LONG_PIECES = 4,             /* times that length at most, and without copy engines */
+    LEAST_ROW_BYTES = 1024       /* of a row of frames that a copy engine takes away */
 };
 
 struct gpu_plan {
@@ -39,14 +44,13 @@ struct gpu {
     struct pfb_spec spec;
     size_t direct_items;  /* calls up to here are read over the bus by the kernel ... */
     size_t walked_items;  /* ... or here where it reads no item twice */
-    size_t most_piece;    /* items */
+    size_t carried_piece; /* items of one that copy engines carry, at least */
     size_t bounced_piece; /* through bounce buffers */
     size_t forced_piece;
     struct pfb_port_table ports;
-    struct cufilter_gpu_buffer bounce_in, bounce_out; /* pinned, SLOTS pieces */
-    struct cufilter_gpu_buffer staging;               /* device, a relayed piece */
-    struct cufilter_gpu_buffer ready;                 /* device, flags of its chunks */
-    uint32_t relayed;                                 /* pieces so far, never 0 in use */
+    struct cufilter_gpu_lanes lanes;
+    struct cufilter_gpu_buffer ready; /* device, flags of a relayed piece's chunks */
+    uint32_t relayed;                 /* pieces so far, never 0 in use */
     bool dependent; /* whether launches can start beside the one before */
 };
 
@@ -137,9 +141,7 @@ static void gpu_destroy(void* self)
         return;
     cufilter_gpu_close(&g->gpu);
     pfb_port_table_free(&g->ports);
-    cufilter_gpu_free_buffer(&g->bounce_in);
-    cufilter_gpu_free_buffer(&g->bounce_out);
-    cufilter_gpu_free_buffer(&g->staging);
+    cufilter_gpu_lanes_close(&g->lanes);
     cufilter_gpu_free_buffer(&g->ready);
     (void)cudaGetLastError();
     free(g);
@@ -169,12 +171,14 @@ static enum cufilter_status gpu_create(void** self, const struct pfb_spec* spec,
     g->spec = *spec;
     g->direct_items = cufilter_tuned_size(CUFILTER_PFB_RELAY_ITEMS, spec->device);
     g->walked_items = cufilter_tuned_size(CUFILTER_PFB_RELAY_ITEMS_WALKING, spec->device);
-    g->most_piece = cufilter_tuned_size(CUFILTER_PFB_PIECE_ITEMS, spec->device);
+    g->carried_piece = cufilter_tuned_size(CUFILTER_PFB_PIECE_ITEMS, spec->device);
     g->bounced_piece = cufilter_tuned_size(CUFILTER_PFB_BOUNCE_ITEMS, spec->device);
     enum cufilter_status status = read_environment(g);
     if (status == CUFILTER_OK)
         status = cufilter_gpu_open(&g->gpu, spec->device, "pfb_gpu", PFB_ITEM,
                                    ring_items(g, history));
+    if (status == CUFILTER_OK)
+        status = cufilter_gpu_lanes_open(&g->lanes);
     int major = 0;
     if (status == CUFILTER_OK &&
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, spec->device) !=
@@ -279,9 +283,17 @@ struct call {
     void* x_device;
 };
 
+/* The way of a call. */
+struct way {
+    size_t items, pieces; /* items of a piece */
+    bool relay;           /* a launch brings the items to device memory, */
+    bool bring;           /* or a copy engine */
+    bool take;            /* a copy engine takes the frames away from there */
+};
+
 /* What is under way in a slot. */
 struct in_flight {
-    uint32_t ticket;
+    uint32_t ticket;    /* where frames are not taken */
     size_t done, count; /* frames before the piece, and its own */
 };
 
@@ -307,17 +319,36 @@ static struct piece cut_piece(const struct gpu* g, const struct piece* call, siz
     };
 }
 
-/* Items of a piece, with some frames in it. */
+/* Whether a copy engine can take a piece's frames away, `items` of them at most. */
+static bool can_take(const struct gpu* g, const struct call* c, size_t items)
+{
+    return c->whole.count && c->y.memory == CUFILTER_MEMORY_MAPPED &&
+           (c->y.layout == CUFILTER_PFB_TIME_MAJOR ||
+            (c->y.layout == CUFILTER_PFB_CHANNEL_MAJOR &&
+             items / g->spec.decimation * PFB_ITEM >= LEAST_ROW_BYTES));
+}
+
+static bool is_bounced(const struct call* c)
+{
+    return c->x_memory == CUFILTER_MEMORY_HOST ||
+           (c->whole.count && c->y.memory == CUFILTER_MEMORY_HOST);
+}
+
+/* Items of a piece, with some frames in it. Two pieces that copy engines could carry are
+ * sooner done in one; of many, longer ones leave in longer rows. */
 static size_t piece_items(const struct gpu* g, const struct call* c)
 {
-    const size_t R = g->spec.decimation;
-    const bool bounced = c->x_memory == CUFILTER_MEMORY_HOST ||
-                         (c->whole.count && c->y.memory == CUFILTER_MEMORY_HOST);
-    size_t items = bounced ? g->bounced_piece : g->most_piece;
-    items = g->forced_piece ? g->forced_piece
-                            : cufilter_least(cufilter_most(items, 8 * R), g->most_piece);
+    const size_t R = g->spec.decimation, n = c->whole.n;
+    const size_t least = g->carried_piece, most = LONG_PIECES * least;
+    size_t items = most;
+    if (g->forced_piece)
+        items = g->forced_piece;
+    else if (is_bounced(c))
+        items = cufilter_most(g->bounced_piece, 8 * R);
+    else if (n > 2 * least && can_take(g, c, least))
+        items = cufilter_least(cufilter_most(least, n / PIECES), most);
     items = cufilter_least(items, cufilter_most(MOST_PIECE_OUT / g->spec.n_map, 1) * R);
-    return cufilter_least(items, c->whole.n);
+    return cufilter_least(items, n);
 }
 
 static size_t piece_frames(const struct gpu* g, size_t items)
@@ -325,111 +356,163 @@ static size_t piece_frames(const struct gpu* g, size_t items)
     return items / g->spec.decimation + 1;
 }
 
-static enum cufilter_status grow_for(struct gpu* g, struct gpu_plan* p,
-                                     const struct call* c, size_t items, bool relayed)
+static struct way way_of(const struct gpu* g, const struct gpu_plan* p,
+                         const struct call* c)
 {
-    const size_t slots = items < c->whole.n ? SLOTS : 1;
-    const size_t frames = piece_frames(g, items);
+    const bool walks = p->fused && pfb_fused_walks(p->fused);
+    const size_t items = piece_items(g, c);
+    struct way w = {.items = items, .pieces = (c->whole.n + items - 1) / items};
+    const bool reads_late = c->x_memory != CUFILTER_MEMORY_DEVICE &&
+                            items > (walks ? g->walked_items : g->direct_items);
+    w.take = w.pieces > 1 && can_take(g, c, items);
+    w.bring = reads_late && w.take && c->x_memory == CUFILTER_MEMORY_MAPPED;
+    w.relay = reads_late && !w.bring;
+    return w;
+}
+
+static enum cufilter_status grow_for(struct gpu* g, struct gpu_plan* p,
+                                     const struct call* c, const struct way* w)
+{
+    struct cufilter_gpu_lanes* const lanes = &g->lanes;
+    const size_t slots = cufilter_least(w->pieces, SLOTS);
+    const size_t frames = piece_frames(g, w->items);
+    const size_t in = slots * w->items * PFB_ITEM;
+    const size_t out = slots * frames * g->spec.n_map * PFB_ITEM;
     if (c->x_memory == CUFILTER_MEMORY_HOST)
-        CUFILTER_TRY(
-            cufilter_gpu_grow_pinned("pfb_gpu", &g->bounce_in, slots * items * PFB_ITEM));
+        CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &lanes->bounce_in, in));
     if (c->y.memory == CUFILTER_MEMORY_HOST)
-        CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &g->bounce_out,
-                                              slots * frames * g->spec.n_map * PFB_ITEM));
-    if (relayed) {
-        const size_t flags = (items + PFB_RELAY_ITEMS - 1) / PFB_RELAY_ITEMS;
-        CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &g->staging, items * PFB_ITEM,
-                                              "relayed input"));
-        CUFILTER_TRY(cufilter_gpu_grow_cleared(
-            "pfb_gpu", &g->ready, flags * sizeof g->relayed, "its flags", g->gpu.stream));
-    }
+        CUFILTER_TRY(cufilter_gpu_grow_pinned("pfb_gpu", &lanes->bounce_out, out));
+    if (w->bring || w->relay)
+        CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &lanes->staging_in, in,
+                                              "items of pieces"));
+    if (w->relay)
+        CUFILTER_TRY(cufilter_gpu_grow_cleared("pfb_gpu", &g->ready,
+                                               (w->items + PFB_RELAY_ITEMS - 1) /
+                                                   PFB_RELAY_ITEMS * sizeof g->relayed,
+                                               "its flags", g->gpu.stream));
+    if (w->take)
+        CUFILTER_TRY(cufilter_gpu_grow_device("pfb_gpu", &lanes->staging_out, out,
+                                              "frames of pieces"));
     /* Better to run out of memory now than after other pieces have been appended. */
     return p->general ? pfb_general_prepare(p->general, frames, g->gpu.stream)
                       : CUFILTER_OK;
 }
 
-/* Queues the launch that brings a piece's input into device memory. */
-static enum cufilter_status relay(struct gpu* g, struct piece* piece)
+/* Brings a piece's items from the host into the slot's device memory: in order before
+ * the launch behind, which may begin while a relay goes on. */
+static enum cufilter_status bring(struct gpu* g, const struct way* w, struct piece* piece,
+                                  size_t slot, const void* from)
 {
-    g->relayed = g->relayed == UINT32_MAX ? 1 : g->relayed + 1;
-    CUFILTER_TRY(pfb_relay_launch(g->staging.device, piece->x, piece->n, g->ready.device,
-                                  g->relayed, g->gpu.stream));
-    piece->x = g->staging.device;
-    piece->relayed = true;
+    struct cufilter_gpu_lanes* const lanes = &g->lanes;
+    char* const to = (char*)lanes->staging_in.device + slot * w->items * PFB_ITEM;
+    if (w->relay) {
+        g->relayed = g->relayed == UINT32_MAX ? 1 : g->relayed + 1;
+        CUFILTER_TRY(pfb_relay_launch(to, piece->x, piece->n, g->ready.device, g->relayed,
+                                      g->gpu.stream));
+        piece->relayed = true;
+    } else {
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync(to, from, piece->n * PFB_ITEM,
+                                          cudaMemcpyHostToDevice, lanes->to_device));
+        CUFILTER_TRY_CUDA(cudaEventRecord(lanes->arrived[slot], lanes->to_device));
+        CUFILTER_TRY_CUDA(cudaStreamWaitEvent(g->gpu.stream, lanes->arrived[slot], 0));
+    }
+    piece->x = to;
     return CUFILTER_OK;
+}
+
+/* Takes `count` frames away from the slot's device memory, once they are filtered. */
+static enum cufilter_status take(struct gpu* g, const struct call* c,
+                                 const struct pfb_view* from, size_t slot, size_t done,
+                                 size_t count)
+{
+    struct cufilter_gpu_lanes* const lanes = &g->lanes;
+    const bool by_frame = from->layout == CUFILTER_PFB_TIME_MAJOR;
+    const size_t row = (by_frame ? g->spec.n_map : count) * PFB_ITEM;
+    const size_t rows = by_frame ? count : g->spec.n_map;
+    const size_t pitch = c->frames->pitch * PFB_ITEM, from_pitch = from->pitch * PFB_ITEM;
+    char* const to = (char*)c->frames->data + done * (by_frame ? pitch : PFB_ITEM);
+    CUFILTER_TRY_CUDA(cudaEventRecord(lanes->filtered[slot], g->gpu.stream));
+    CUFILTER_TRY_CUDA(cudaStreamWaitEvent(lanes->to_host, lanes->filtered[slot], 0));
+    if (count && pitch == row && from_pitch == row)
+        CUFILTER_TRY_CUDA(cudaMemcpyAsync(to, from->data, rows * row,
+                                          cudaMemcpyDeviceToHost, lanes->to_host));
+    else if (count)
+        CUFILTER_TRY_CUDA(cudaMemcpy2DAsync(to, pitch, from->data, from_pitch, row, rows,
+                                            cudaMemcpyDeviceToHost, lanes->to_host));
+    CUFILTER_TRY_CUDA(cudaEventRecord(lanes->left[slot], lanes->to_host));
+    return CUFILTER_OK;
+}
+
+/* Where the slot's frames lie in a buffer. */
+static size_t slot_offset(const struct gpu* g, const struct way* w, size_t slot)
+{
+    return slot * piece_frames(g, w->items) * g->spec.n_map * PFB_ITEM;
 }
 
 /* Waits for a slot's piece and takes its frames out of the bounce buffer. */
-static enum cufilter_status land(struct gpu* g, const struct call* c,
-                                 const struct in_flight* f, const struct pfb_view* y,
-                                 const void* compact)
+static enum cufilter_status land(struct gpu* g, const struct call* c, const struct way* w,
+                                 size_t slot, const struct in_flight* f)
 {
-    CUFILTER_TRY(cufilter_gpu_wait(&g->gpu, f->ticket));
-    if (c->y.memory == CUFILTER_MEMORY_HOST)
-        pfb_compact_to_frames(c->frames, g->spec.n_map, f->done, f->count, compact,
-                              y->pitch);
+    if (w->take)
+        CUFILTER_TRY_CUDA(cudaEventSynchronize(g->lanes.left[slot]));
+    else
+        CUFILTER_TRY(cufilter_gpu_wait(&g->gpu, f->ticket));
+    if (c->y.memory == CUFILTER_MEMORY_HOST) {
+        const struct pfb_view compact =
+            pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, w->items),
+                             (char*)g->lanes.bounce_out.host + slot_offset(g, w, slot));
+        pfb_compact_to_frames(c->frames, g->spec.n_map, f->done, f->count, compact.data,
+                              compact.pitch);
+    }
     return CUFILTER_OK;
 }
 
-/* Where the slot's frames lie in the bounce buffer. */
-static size_t bounce_offset(const struct gpu* g, size_t slot, size_t items)
-{
-    return slot * piece_frames(g, items) * g->spec.n_map * PFB_ITEM;
-}
-
-/* Queues piece k, items [begin, end) of the call. */
+/* Queues piece k. */
 static enum cufilter_status queue_piece(struct gpu* g, struct gpu_plan* p,
                                         const struct pfb_gpu_map* map,
-                                        const struct call* c, size_t k, size_t items,
-                                        bool relayed, struct in_flight* f)
+                                        const struct call* c, const struct way* w,
+                                        size_t k, struct in_flight* f)
 {
-    const size_t slot = k % SLOTS, begin = k * items;
+    const size_t slot = k % SLOTS, begin = k * w->items;
+    const void* from = (const char*)c->whole.x + begin * PFB_ITEM;
     struct piece piece =
-        cut_piece(g, &c->whole, begin, cufilter_least(begin + items, c->whole.n));
+        cut_piece(g, &c->whole, begin, cufilter_least(begin + w->items, c->whole.n));
     struct pfb_view y = c->y;
     f->done = piece.done;
     f->count = piece.count;
     piece.x = (char*)c->x_device + begin * PFB_ITEM;
     if (c->x_memory == CUFILTER_MEMORY_HOST) {
-        const size_t offset = slot * items * PFB_ITEM;
-        memcpy((char*)g->bounce_in.host + offset,
-               (const char*)c->whole.x + begin * PFB_ITEM, piece.n * PFB_ITEM);
-        piece.x = (char*)g->bounce_in.device + offset;
+        const size_t offset = slot * w->items * PFB_ITEM;
+        memcpy((char*)g->lanes.bounce_in.host + offset, from, piece.n * PFB_ITEM);
+        from = (char*)g->lanes.bounce_in.host + offset;
+        piece.x = (char*)g->lanes.bounce_in.device + offset;
     }
-    if (c->y.memory == CUFILTER_MEMORY_HOST) {
-        y = pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, items),
-                             (char*)g->bounce_out.device + bounce_offset(g, slot, items));
+    if (c->y.memory == CUFILTER_MEMORY_HOST || w->take) {
+        char* const at =
+            w->take ? g->lanes.staging_out.device : g->lanes.bounce_out.device;
+        y = pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, w->items),
+                             at + slot_offset(g, w, slot));
         piece.done = 0;
     }
-    if (relayed)
-        CUFILTER_TRY(relay(g, &piece));
-    return filter_piece(g, p, map, &piece, &y, &f->ticket);
+    if (w->bring || w->relay)
+        CUFILTER_TRY(bring(g, w, &piece, slot, from));
+    CUFILTER_TRY(filter_piece(g, p, map, &piece, &y, w->take ? NULL : &f->ticket));
+    return w->take ? take(g, c, &y, slot, f->done, f->count) : CUFILTER_OK;
 }
 
 static enum cufilter_status process_host(struct gpu* g, struct gpu_plan* p,
                                          const struct pfb_gpu_map* map,
                                          const struct call* c)
 {
-    const size_t items = piece_items(g, c);
-    const size_t pieces = (c->whole.n + items - 1) / items;
-    const bool walked = p->fused && pfb_fused_walks(p->fused);
-    const bool relayed = items > (walked ? g->walked_items : g->direct_items) &&
-                         c->x_memory != CUFILTER_MEMORY_DEVICE;
-    const struct pfb_view compact =
-        pfb_compact_view(c->frames, g->spec.n_map, piece_frames(g, items), NULL);
+    const struct way w = way_of(g, p, c);
     struct in_flight under_way[SLOTS];
-    size_t landed = 0;
-    CUFILTER_TRY(grow_for(g, p, c, items, relayed));
-    for (size_t k = 0; k < pieces + SLOTS; ++k) {
+    CUFILTER_TRY(grow_for(g, p, c, &w));
+    for (size_t k = 0; k < w.pieces + SLOTS; ++k) {
         struct in_flight* const f = &under_way[k % SLOTS];
-        if (k >= SLOTS && landed < pieces) {
-            CUFILTER_TRY(
-                land(g, c, f, &compact,
-                     (char*)g->bounce_out.host + bounce_offset(g, k % SLOTS, items)));
-            ++landed;
-        }
-        if (k < pieces)
-            CUFILTER_TRY(queue_piece(g, p, map, c, k, items, relayed, f));
+        if (k >= SLOTS && k - SLOTS < w.pieces)
+            CUFILTER_TRY(land(g, c, &w, k % SLOTS, f));
+        if (k < w.pieces)
+            CUFILTER_TRY(queue_piece(g, p, map, c, &w, k, f));
     }
     return CUFILTER_OK;
 }
@@ -490,7 +573,7 @@ static enum cufilter_status gpu_process(void* self, void* plan, void* map, const
         CUFILTER_TRY(no_frames(&c.y, &g->spec, y));
     const enum cufilter_status status = run_call(g, plan, map, &c);
     if (status != CUFILTER_OK) {
-        cufilter_gpu_drain(&g->gpu);
+        cufilter_gpu_chunks_drain(&g->gpu, &g->lanes);
         g->gpu.ring_pos = ring_pos;
     }
     return status;
