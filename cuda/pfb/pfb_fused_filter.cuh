@@ -87,11 +87,13 @@ struct walk_filter {
         }
     }
 
-    /* The state that the rows before frame `begin` leave. */
+    /* The state that the rows before frame `begin` leave. By the whole block where items
+     * are being relayed. */
     __device__ __forceinline__ void start(const pfb_stream& s, int64_t begin, int r0)
     {
         constexpr int ROWS = W::OS == 1 ? T - 1 : 2 * T - 1;
-        pfb_await(s, s.first + (begin - ROWS) * W::R - W::R, s.first + begin * W::R);
+        pfb_await_together(s, s.first + (begin - ROWS) * W::R - W::R,
+                           s.first + (begin - 1) * W::R + 1);
         float2 x[COLUMNS], u[4];
 #pragma unroll
         for (int c = 0; c < COLUMNS; ++c)

@@ -102,7 +102,7 @@ __device__ __forceinline__ void load_tile(const pfb_stream& s, const tile_shape&
             m.twiddles[i] = __ldg(t.twiddles + i);
     }
     if (!inside) {
-        pfb_await(s, range.from, range.from + t.items);
+        pfb_await_together(s, range.from, range.from + t.items);
         pfb_fetch_run(s, range.from, t.items, m.u);
     }
     __syncthreads();
@@ -117,7 +117,7 @@ __device__ __forceinline__ void append_tile(const pfb_stream& s, const tile_shap
     const int64_t begin = range.m0 ? s.first + (range.m0 - 1) * s.R + 1 : 0;
     const int64_t end = blockIdx.x == gridDim.x - 1 ? s.n_items : newest + 1;
     if (end > range.from + t.items)
-        pfb_await(s, begin, end);
+        pfb_await_together(s, begin, end);
     for (int64_t n = begin + threadIdx.x; n < end; n += blockDim.x) {
         const int64_t at = n - range.from;
         pfb_keep(s, n, at < t.items ? in[at] : s.x[n]);

@@ -341,7 +341,10 @@ enum cufilter_status pfb_append_launch(const struct pfb_launch* launch)
 
 namespace {
 constexpr int RELAY_THREADS = 256, RELAY_EACH = PFB_RELAY_ITEMS / RELAY_THREADS;
-constexpr unsigned RELAY_BLOCKS = 16; /* 512 KiB under way: more than the bus holds */
+/* The bus serves what is asked for at once side by side: the more, the later the first
+ * chunk, but also the larger the share beside the frames that leave. */
+constexpr size_t RELAY_SOON_ITEMS = (size_t)1 << 18;
+constexpr unsigned RELAY_SOON_BLOCKS = 8, RELAY_BLOCKS = 16;
 
 /* Brings items from host memory, a chunk a block in the order of the chunks, and tells
  * the launch behind, which may run at the same time. */
@@ -373,7 +376,9 @@ enum cufilter_status pfb_relay_launch(void* to, const void* from, size_t items,
                                       uint32_t* ready, uint32_t ticket,
                                       cudaStream_t stream)
 {
-    const unsigned blocks = std::min(ceil_div(items, PFB_RELAY_ITEMS), RELAY_BLOCKS);
+    const unsigned blocks =
+        std::min(ceil_div(items, PFB_RELAY_ITEMS),
+                 items <= RELAY_SOON_ITEMS ? RELAY_SOON_BLOCKS : RELAY_BLOCKS);
     relay<<<blocks, RELAY_THREADS, 0, stream>>>((float2*)to, (const float2*)from,
                                                 (uint32_t)items, ready, ticket);
     return pfb_launched("relay");
