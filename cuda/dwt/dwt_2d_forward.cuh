@@ -37,9 +37,9 @@ struct dwt_forward_source {
 
     const dwt_forward_args<T, F>& p;
     int o0, r0, n_out; /* first output column and row, output rows */
-    int n, c0, width, e0, n_rows, mode;
+    int n, c0, width, active, e0, n_rows, mode;
     bool beyond, scattered;
-    int shift0, shift_step;
+    int lead, shift0, shift_step;
 
     __device__ __forceinline__ dwt_forward_source(const dwt_forward_args<T, F>& p_,
                                                   int across)
@@ -50,10 +50,13 @@ struct dwt_forward_source {
         n_out = min(p.seg, p.band_rows - r0);
         n = p.cols, mode = p.mode;
         c0 = 2 * o0 + p.start;
-        width = 2 * min(across, p.band_cols - o0) + F - 2;
+        const int columns = min(across, p.band_cols - o0);
+        width = 2 * columns + F - 2;
+        active = (columns + 32 * dwt_columns<T> - 1) / (32 * dwt_columns<T>);
         e0 = 2 * r0 + p.start;
         n_rows = 2 * n_out + F - 2;
         beyond = e0 < 0 || e0 + n_rows > p.rows;
+        lead = dwt_line_offset(row_at(e0) + c0);
         shift0 = dwt_shift(row_at(e0) + c0);
         shift_step = (int)p.pitch & (A - 1);
         scattered = beyond && shift_step;
@@ -62,6 +65,8 @@ struct dwt_forward_source {
     {
         return (shift0 + k * shift_step) & (A - 1);
     }
+    __device__ __forceinline__ int lead_of(int) const { return 0; }
+    __device__ __forceinline__ bool alike() const { return shift_step == 0; }
     __device__ __forceinline__ const T* row_at(int64_t row) const
     {
         return p.x + row * p.pitch;
@@ -73,21 +78,24 @@ struct dwt_forward_source {
             return {e, real(1), real(0), real(0), false};
         return dwt_far_term<real>(e, p.rows, p.mode);
     }
-    /* Row k, or the one that it is a multiple of. Zeros are multiples of some row, too,
-     * and so are sums but for their ends. */
-    __device__ __forceinline__ const T* row(int k) const
+    __device__ __forceinline__ const T* row_of(int,
+                                               const dwt_device_term<real>& term) const
     {
-        return row_at(term_of(k).index);
+        return row_at(term.index);
     }
-    __device__ __forceinline__ bool with_ends() const
+    __device__ __forceinline__ bool inside(int k, int end) const
     {
-        return mode == CUFILTER_DWT_SMOOTH || mode == CUFILTER_DWT_ANTIREFLECT;
+        return e0 + k >= 0 && e0 + end <= p.rows;
     }
-    /* Whether some row is more than a copy of one of the image. */
+    __device__ __forceinline__ const T* end_row(int i) const
+    {
+        return row_at(i ? p.rows - 1 : 0);
+    }
     __device__ __forceinline__ bool composed() const
     {
-        return beyond && (mode == CUFILTER_DWT_ZERO ||
-                          mode == CUFILTER_DWT_ANTISYMMETRIC || with_ends());
+        return beyond &&
+               (mode == CUFILTER_DWT_ZERO || mode == CUFILTER_DWT_SMOOTH ||
+                mode == CUFILTER_DWT_ANTISYMMETRIC || mode == CUFILTER_DWT_ANTIREFLECT);
     }
 };
 
@@ -172,55 +180,6 @@ struct dwt_forward_columns {
     }
 };
 
-/* lo and hi of N columns of a row of the image, straight from memory. */
-template <class T, int F>
-__device__ __forceinline__ void dwt_filter_far(const dwt_forward_args<T, F>& p,
-                                               int64_t row, int column,
-                                               T (&out)[dwt_columns<T>][2])
-{
-    constexpr int N = dwt_columns<T>, W = F + 2 * (N - 1);
-    const T* const x = p.x + row * p.pitch;
-    T w[W];
-    if (column >= 0 && column + W <= p.cols) {
-#pragma unroll
-        for (int i = 0; i < W; ++i)
-            w[i] = __ldg(x + column + i);
-    } else {
-#pragma unroll
-        for (int i = 0; i < W; ++i)
-            w[i] = dwt_along_row(x, column + i, p.cols, p.mode);
-    }
-#pragma unroll
-    for (int n = 0; n < N; ++n) {
-        out[n][0] = out[n][1] = T{};
-#pragma unroll
-        for (int i = 0; i < F; ++i) {
-            out[n][0] = dwt_fma(p.taps.lo[i], w[2 * n + i], out[n][0]);
-            out[n][1] = dwt_fma(p.taps.hi[i], w[2 * n + i], out[n][1]);
-        }
-    }
-}
-
-/* Makes of the filtered row that source.row(k) gave the filtered row k: what lies outside
- * from row to row is a sum of filtered rows as well, the image's first and last one are
- * `ends`. */
-template <class T, class R>
-__device__ __forceinline__ void dwt_compose(const dwt_device_term<R>& term,
-                                            const T (&ends)[2][dwt_columns<T>][2],
-                                            T (&v)[dwt_columns<T>][2])
-{
-#pragma unroll
-    for (int i = 0; i < 2 * dwt_columns<T>; ++i) {
-        const int n = i / 2, b = i % 2;
-        T sum = term.scale != 0 ? dwt_fma(term.scale, v[n][b], T{}) : T{};
-        if (term.first != 0)
-            sum = dwt_fma(term.first, ends[0][n][b], sum);
-        if (term.last != 0)
-            sum = dwt_fma(term.last, ends[1][n][b], sum);
-        v[n][b] = sum;
-    }
-}
-
 /* Where a thread stores, row by row. A band's row may begin at an odd item. */
 template <class T, int F>
 struct dwt_forward_output {
@@ -228,8 +187,9 @@ struct dwt_forward_output {
     const dwt_forward_args<T, F>& p;
     ptrdiff_t a_at, at; /* in A, in the others */
     int left;           /* columns of the band from the thread's first on */
-    bool whole;         /* all of the warp's columns are in the band */
-    bool even;          /* always */
+    /* Bit b: whether the row of band b begins at an odd item; 4 + b: whether the next row
+     * differs in that; 8: whether all of the warp's columns are in the band. */
+    unsigned state;
 
     __device__ __forceinline__ dwt_forward_output(const dwt_forward_args<T, F>& p_,
                                                   const dwt_forward_source<T, F>& source)
@@ -239,14 +199,16 @@ struct dwt_forward_output {
         a_at = (ptrdiff_t)source.r0 * p.a_pitch + o;
         at = (ptrdiff_t)source.r0 * p.band_pitch + o;
         left = p.band_cols - o;
-        whole = p.band_cols - source.o0 >= N * (((int)threadIdx.x | 31) + 1);
-        const uintptr_t all = (uintptr_t)p.a | (uintptr_t)p.h | (uintptr_t)p.v |
-                              (uintptr_t)p.d |
-                              (uintptr_t)((p.a_pitch | p.band_pitch) * sizeof(T));
-        even = all % 8 == 0;
+        state = p.band_cols - source.o0 >= N * (((int)threadIdx.x | 31) + 1) ? 256 : 0;
+#pragma unroll
+        for (int b = 0; N > 1 && b < 4; ++b) {
+            state |= (unsigned)((uintptr_t)place(b) / sizeof(T) % N) << b;
+            state |= (unsigned)((b ? p.band_pitch : p.a_pitch) % N) << (4 + b);
+        }
     }
     __device__ __forceinline__ void next()
     {
+        state ^= state >> 4 & 15;
         a_at += p.a_pitch;
         at += p.band_pitch;
     }
@@ -264,15 +226,18 @@ struct dwt_forward_output {
 #pragma unroll
         for (int i = 0; i < 4 * N; ++i)
             x[i % 4][i / 4] = out[i / 4][i / 2 % 2][i % 2];
-        if (N == 1 ? left > 0 : whole && even) {
+        if (N == 1 ? left > 0 : (state & 271) == 256) {
 #pragma unroll
             for (int b = 0; b < 4; ++b)
                 dwt_store<8>(place(b), x[b], b == 0);
-        } else if (N > 1 && whole) {
+        } else if (N > 1 && state & 256) {
             if constexpr (N > 1)
 #pragma unroll
                 for (int b = 0; b < 4; ++b)
-                    put_either(place(b), x[b]);
+                    if (state >> b & 1)
+                        put_odd(place(b), x[b], b == 0);
+                    else
+                        dwt_store<8>(place(b), x[b], b == 0);
         } else {
 #pragma unroll
             for (int b = 0; b < 4; ++b)
@@ -282,23 +247,21 @@ struct dwt_forward_output {
                         place(b)[n] = x[b][n];
         }
     }
-    /* From odd on, the second of this thread and the first of the next share 8 bytes. */
-    __device__ __forceinline__ void put_either(T* to, const T (&x)[2]) const
+    /* The second of this thread and the first of the next share 8 bytes. */
+    __device__ __forceinline__ void put_odd(T* to, const T (&x)[2], bool keep) const
     {
         const int lane = threadIdx.x % 32;
-        const bool odd = (uintptr_t)to % 8 != 0;
-        const T next = __shfl_down_sync(0xffffffffu, x[0], 1);
-        const T both[2] = {odd ? x[1] : x[0], odd ? next : x[1]};
-        if (!odd || lane < 31)
-            dwt_store<8>(to + odd, both, false);
-        if (odd && lane == 0)
+        const T both[2] = {x[1], __shfl_down_sync(0xffffffffu, x[0], 1)};
+        if (lane == 0)
             to[0] = x[0];
-        if (odd && lane == 31)
+        if (lane < 31)
+            dwt_store<8>(to + 1, both, keep);
+        else
             to[1] = x[1];
     }
 };
 
-/* Down the window; SHIFT of all rows, or -1 where they differ or are composed. */
+/* Down the window; SHIFT of all rows, or -1 where they differ. */
 template <class T, int F, int SHIFT>
 __device__ __forceinline__ void
 dwt_forward_walk(const dwt_forward_args<T, F>& p, const dwt_forward_source<T, F>& source,
@@ -309,32 +272,20 @@ dwt_forward_walk(const dwt_forward_args<T, F>& p, const dwt_forward_source<T, F>
     dwt_forward_output<T, F> output(p, source);
     dwt_forward_columns<T, F> columns;
     columns.clear();
-    const bool composed = SHIFT < 0 && source.composed();
-    T ends[2][N][2] = {};
-    if (composed && source.with_ends() && output.left > 0 &&
-        threadIdx.x < blockDim.x - 32) {
-        const int column = source.c0 + 2 * N * (int)threadIdx.x;
-        dwt_filter_far(p, 0, column, ends[0]);
-        dwt_filter_far(p, p.rows - 1, column, ends[1]);
-    }
 
-    int pair = 0;
-    dwt_run(pipe, [&](int, int s) {
+    dwt_run(pipe, [&](int k, int s) {
+        int pair = k * (ROWS / 2);
         const T* row = pipe.place(s * ROWS) + 2 * N * threadIdx.x;
 #pragma unroll
         for (int i = 0; i < ROWS; i += 2, ++pair) {
             T x[2][N][2], out[N][2][2];
 #pragma unroll
             for (int j = 0; j < 2; ++j, row += pipe.row_items)
-                if constexpr (SHIFT >= 0) {
+                if constexpr (SHIFT >= 0)
                     dwt_filter_row<T, F, SHIFT>(p, row, x[j]);
-                } else {
-                    const int k = 2 * pair + j;
-                    dwt_filter_shifted<T, F>(p, row, pipe.shift_of(k, s * ROWS + i + j),
-                                             x[j]);
-                    if (composed && k < source.n_rows)
-                        dwt_compose(source.term_of(k), ends, x[j]);
-                }
+                else
+                    dwt_filter_shifted<T, F>(
+                        p, row, pipe.shift_of(2 * pair + j, s * ROWS + i + j), x[j]);
             columns.step(p, x[0], x[1], out);
             if (pair < HALO || pair - HALO >= source.n_out)
                 continue;
@@ -345,18 +296,20 @@ dwt_forward_walk(const dwt_forward_args<T, F>& p, const dwt_forward_source<T, F>
 }
 
 template <class T, int F>
-__global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
+__global__ void __launch_bounds__(dwt_threads, dwt_blocks<F, false>)
     dwt_forward_kernel(const __grid_constant__ dwt_forward_args<T, F> p)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     const dwt_forward_source<T, F> source(p, (blockDim.x - 32) * dwt_columns<T>);
     const dwt_pipe<T, dwt_forward_source<T, F>> pipe(source, memory, p.stages,
-                                                     p.row_items, source.beyond);
-    pipe.init(blockDim.x / 32 - 1);
+                                                     p.row_items);
+    pipe.init();
     begin_next_launch();
     await_launch_before();
+    if (dwt_done(pipe))
+        return;
     /* Each shift needs its own code. Rows of a suitable pitch are all alike. */
-    const int shift = source.shift_step || source.composed() ? -1 : source.shift0;
+    const int shift = source.shift_step ? -1 : source.shift0;
     if (shift == 0)
         return dwt_forward_walk<T, F, 0>(p, source, pipe);
     if (shift == 1)

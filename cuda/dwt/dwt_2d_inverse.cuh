@@ -29,7 +29,8 @@ struct dwt_inverse_args {
     int band_rows, band_cols, rows, cols;
     int pair_start, row_pairs;
     int strips, seg, stages, row_items;
-    bool keep; /* the output in the L2 */
+    bool keep;  /* the output in the L2 */
+    bool lined; /* all rows of a band lie alike in lines */
 };
 
 /* The rows of a block's window, for the pipe: row k is of band k mod 4. */
@@ -40,9 +41,11 @@ struct dwt_inverse_source {
 
     const dwt_inverse_args<T, F>& p;
     int q0, r0, n_out; /* first pair of columns and of rows, pairs of rows */
-    int n, c0, width, e0, n_rows, mode;
+    int n, c0, width, active, e0, n_rows, mode;
     bool beyond, scattered;
-    int shifts0, a_step, step; /* of row 0 of the bands, a byte each */
+    static constexpr int lead = 0;
+    int leads, shifts0; /* of row 0 of the bands, a byte each */
+    int a_step, step;
 
     __device__ __forceinline__ dwt_inverse_source(const dwt_inverse_args<T, F>& p_,
                                                   int across)
@@ -53,7 +56,9 @@ struct dwt_inverse_source {
         n_out = min(p.seg, p.row_pairs - r0);
         n = p.band_cols, mode = CUFILTER_DWT_PERIODIC;
         c0 = q0 + p.pair_start;
-        width = min(across, (p.cols + 1) / 2 - q0) + F / 2 - 1 + SKIP;
+        const int pairs = min(across, (p.cols + 1) / 2 - q0);
+        width = pairs + F / 2 - 1 + SKIP;
+        active = (pairs + 32 * dwt_columns<T> - 1) / (32 * dwt_columns<T>);
         e0 = r0 + p.pair_start;
         const int band_rows = n_out + F / 2 - 1;
         n_rows = 4 * band_rows;
@@ -61,15 +66,37 @@ struct dwt_inverse_source {
         a_step = (int)p.a_pitch & (A - 1);
         step = (int)p.band_pitch & (A - 1);
         scattered = beyond && (a_step || step);
-        shifts0 = 0;
+        leads = shifts0 = 0;
 #pragma unroll
         for (int b = 0; b < 4; ++b)
             shifts0 |= dwt_shift(band_row(b, e0) + c0) << (8 * b);
+        if (p.lined && parity() < 2)
+#pragma unroll
+            for (int b = 0; b < 4; ++b)
+                leads |= dwt_line_offset(band_row(b, e0) + c0) << (8 * b);
+    }
+    /* Of all rows' shifts, 2 where they differ. */
+    __device__ __forceinline__ int parity() const
+    {
+        const int odd = shifts0 & 0x01010101;
+        if (dwt_columns<T> == 1)
+            return 0;
+        if (a_step % 2 || step % 2)
+            return 2;
+        return odd == 0x01010101 ? 1 : odd ? 2 : 0;
     }
     __device__ __forceinline__ const T* band_row(int band, int row) const
     {
         const T* const from = band == 0 ? p.a : band == 1 ? p.h : band == 2 ? p.v : p.d;
         return from + row * (band ? p.band_pitch : p.a_pitch);
+    }
+    __device__ __forceinline__ bool alike() const
+    {
+        return a_step == 0 && step == 0;
+    }
+    __device__ __forceinline__ int lead_of(int slot) const
+    {
+        return leads >> (8 * (slot % 4)) & 255;
     }
     __device__ __forceinline__ int shift_of(int k, int band) const
     {
@@ -79,12 +106,29 @@ struct dwt_inverse_source {
     {
         return shift_of(k / 4, k % 4);
     }
-    __device__ __forceinline__ const T* row(int k) const
+    __device__ __forceinline__ dwt_device_term<real> term_of(int k) const
     {
-        int e = e0 + k / 4;
-        if (e < 0 || e >= p.band_rows)
-            e = (int)dwt_far_term<real>(e, p.band_rows, mode).index;
-        return band_row(k % 4, e);
+        const int e = e0 + k / 4;
+        if (e >= 0 && e < p.band_rows)
+            return {e, real(1), real(0), real(0), false};
+        return dwt_far_term<real>(e, p.band_rows, mode);
+    }
+    __device__ __forceinline__ const T* row_of(int k,
+                                               const dwt_device_term<real>& term) const
+    {
+        return band_row(k % 4, (int)term.index);
+    }
+    __device__ __forceinline__ bool inside(int, int) const
+    {
+        return true;
+    }
+    __device__ __forceinline__ bool composed() const
+    {
+        return false;
+    }
+    __device__ __forceinline__ const T* end_row(int) const
+    {
+        return p.a;
     }
 };
 
@@ -180,7 +224,7 @@ __device__ __forceinline__ void dwt_store_items(T* to, int left, bool keep,
             to[i] = v[i];
 }
 
-/* Down the window; PARITY of all rows' shifts, 2 where they differ. */
+/* Down the window; PARITY as source.parity(). */
 template <class T, int F, int SKIP, int PARITY>
 __device__ __forceinline__ void
 dwt_inverse_walk(const dwt_inverse_args<T, F>& p,
@@ -197,7 +241,7 @@ dwt_inverse_walk(const dwt_inverse_args<T, F>& p,
     const bool aligned =
         left >= 2 * N && ((uintptr_t)p.x | (uintptr_t)(p.pitch * sizeof(T))) % 16 == 0;
     dwt_run(pipe, [&](int, int s) {
-        const T* line = pipe.place(s * ROWS) + N * threadIdx.x;
+        const T* line = pipe.tile + s * ROWS * pipe.row_items + N * threadIdx.x;
 #pragma unroll
         for (int i = 0; i < ROWS; i += 4, ++row, y += 2, at += 2 * p.pitch) {
             T w[4][W], low[N][2], high[N][2], out[N][2][2];
@@ -207,6 +251,8 @@ dwt_inverse_walk(const dwt_inverse_args<T, F>& p,
                 if (source.scattered)
                     shift = pipe.shifts[s * ROWS + i + b];
                 const int odd = PARITY == 2 ? shift % N : PARITY;
+                if (PARITY < 2)
+                    shift += source.lead_of(b);
                 dwt_load_window<PARITY>(line + shift - odd, odd != 0, w[b]);
             }
             dwt_join_row<T, F, SKIP>(p, w[0], w[2], low);
@@ -233,23 +279,23 @@ dwt_inverse_walk(const dwt_inverse_args<T, F>& p,
 }
 
 template <class T, int F, int SKIP>
-__global__ void __launch_bounds__(dwt_threads, dwt_blocks<F>)
+__global__ void __launch_bounds__(dwt_threads, dwt_blocks<F, true>)
     dwt_inverse_kernel(const __grid_constant__ dwt_inverse_args<T, F> p)
 {
     using source_type = dwt_inverse_source<T, F, SKIP>;
     extern __shared__ __align__(128) unsigned char memory[];
     const source_type source(p, (blockDim.x - 32) * dwt_columns<T>);
-    const dwt_pipe<T, source_type> pipe(source, memory, p.stages, p.row_items,
-                                        source.beyond);
-    pipe.init(blockDim.x / 32 - 1);
+    const dwt_pipe<T, source_type> pipe(source, memory, p.stages, p.row_items);
+    pipe.init();
     begin_next_launch();
     await_launch_before();
-    if constexpr (dwt_columns < T >> 1) {
-        const int odd = source.shifts0 & 0x01010101;
-        const bool alike = source.a_step % 2 == 0 && source.step % 2 == 0;
-        if (alike && odd == 0x01010101)
+    if (dwt_done(pipe))
+        return;
+    const int parity = source.parity();
+    if constexpr (dwt_columns<T> == 2) {
+        if (parity == 1)
             return dwt_inverse_walk<T, F, SKIP, 1>(p, source, pipe);
-        if (!alike || odd)
+        if (parity == 2)
             return dwt_inverse_walk<T, F, SKIP, 2>(p, source, pipe);
     }
     dwt_inverse_walk<T, F, SKIP, 0>(p, source, pipe);
