@@ -31,7 +31,7 @@ const struct cufilter_profile_key cufilter_profile_table[CUFILTER_N_TUNINGS] = {
      * work, which its predicted time, proportional to the length, leaves out. */
     [CUFILTER_FIR_DIRECT_TAPS] = {"fir.direct_taps", GPU(32), INTEGER(0, 64),
                                   .meaning = "direct form without decimation up to so "
-                                             "many taps",
+                                             "many taps, and with it in short calls",
                                   .reader = "fir_rule.c"},
     [CUFILTER_FIR_TILED_FAVOUR] =
         {"fir.tiled_favour", CPU(1), REAL(0.01, 100),
