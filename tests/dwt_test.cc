@@ -23,8 +23,10 @@ namespace {
 constexpr int n_modes = 9;
 
 using dwt_data::DMEY_MISS;
+using dwt_data::farthest;
 using dwt_data::reconstructs;
 using dwt_data::type_of;
+using dwt_data::uniform_noise;
 using runner::say;
 
 struct destroyer {
@@ -90,20 +92,7 @@ double energy(const std::vector<T>& x)
     return sum;
 }
 
-/* The largest difference; NaN stays. */
-template <typename T>
-double farthest(const std::vector<T>& x, const std::vector<T>& y)
-{
-    double worst = 0;
-    for (size_t i = 0; i < x.size(); ++i) {
-        const double e = std::fabs(double(x[i]) - double(y[i]));
-        if (!(e <= worst))
-            worst = e;
-    }
-    return worst;
-}
-
-/* The same over the largest of the coefficients between, and at least 1. */
+/* The largest difference over the largest of the coefficients between, and at least 1. */
 template <typename T>
 double round_trip(const struct cufilter_dwt_config& config, const std::vector<T>& x)
 {
@@ -199,10 +188,7 @@ public:
     void test_long_filters()
     {
         const size_t n = 200003;
-        std::vector<float> x(n);
-        std::uniform_real_distribution<float> uniform(-1, 1);
-        for (float& v : x)
-            v = uniform(rng);
+        const std::vector<float> x = uniform_noise<float>(rng, n);
         for (const char* name : {"sym13", "db19", "sym20", "db38", "coif17"})
             for (int mode : {CUFILTER_DWT_SYMMETRIC, CUFILTER_DWT_PERIODIZATION})
                 for (int levels : {1, 5}) {

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <set>
 #include <vector>
 
 using gpu_host::block;
@@ -133,24 +132,7 @@ void expect_extensions(const struct dwt_spec& s, const void* table)
         expect_numbers(&((const struct dwt_extension_f32*)table)->scale, 3, "extensions");
 }
 
-// Kernels may have all shared memory from the moment on when an engine is made.
-std::set<const struct dwt_spec*> prepared[2]; // by direction
-
-enum cufilter_status prepare(const struct dwt_spec* spec, int direction)
-{
-    int device;
-    CUFILTER_TRY_CUDA(cudaGetDevice(&device));
-    if (device != spec->device)
-        model_cuda::fault("a kernel is prepared for another device");
-    prepared[direction].insert(spec);
-    return CUFILTER_OK;
-}
-
-void expect_prepared(const struct dwt_spec* spec, int direction)
-{
-    if (!prepared[direction].count(spec))
-        model_cuda::fault("a launch's kernel has not been prepared");
-}
+gpu_host::prepared_kernels prepared_analysis, prepared_synthesis;
 
 // Rows of a pass, where its launch finds them: n items from `at` on.
 char* row_of(void* p, int64_t pitch, size_t r, int64_t at, int64_t n, size_t item)
@@ -255,19 +237,19 @@ extern const struct dwt_engine_type dwt_engine_2d = {make, release, forward, inv
 
 enum cufilter_status dwt_analysis_prepare(const struct dwt_spec* spec)
 {
-    return prepare(spec, 0);
+    return prepared_analysis.add(spec, spec->device);
 }
 
 enum cufilter_status dwt_synthesis_prepare(const struct dwt_spec* spec)
 {
-    return prepare(spec, 1);
+    return prepared_synthesis.add(spec, spec->device);
 }
 
 enum cufilter_status dwt_analysis_launch(const struct dwt_spec* spec,
                                          const struct dwt_pass* pass, const void* taps,
                                          cudaStream_t stream)
 {
-    expect_prepared(spec, 0);
+    prepared_analysis.expect(spec);
     return answer(model_cuda::queue(stream, "analysis", [=, p = *pass] {
         expect_taps(*spec, taps);
         expect_extensions(*spec, p.extension_table);
@@ -279,7 +261,7 @@ enum cufilter_status dwt_synthesis_launch(const struct dwt_spec* spec,
                                           const struct dwt_pass* pass, const void* taps,
                                           cudaStream_t stream)
 {
-    expect_prepared(spec, 1);
+    prepared_synthesis.expect(spec);
     return answer(model_cuda::queue(stream, "synthesis", [=, p = *pass] {
         expect_taps(*spec, taps);
         run_synthesis(p, dwt_item_bytes(spec->type));

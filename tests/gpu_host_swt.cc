@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <set>
 #include <vector>
 
 using gpu_host::block;
@@ -106,18 +105,7 @@ void inverse_pass(const struct dwt_stationary_pass& p, const R* taps, size_t len
     }
 }
 
-// Kernels may have all shared memory from the moment on when an engine is made.
-std::set<const struct dwt_spec*> prepared[2]; // by direction
-
-enum cufilter_status prepare(const struct dwt_spec* spec, bool inverse)
-{
-    int device;
-    CUFILTER_TRY_CUDA(cudaGetDevice(&device));
-    if (device != spec->device)
-        model_cuda::fault("a kernel is prepared for another device");
-    prepared[inverse].insert(spec);
-    return CUFILTER_OK;
-}
+gpu_host::prepared_kernels prepared[2]; // forward, inverse
 
 enum cufilter_status launch(const struct dwt_spec* spec,
                             const struct dwt_stationary_pass* pass, const void* taps,
@@ -127,8 +115,7 @@ enum cufilter_status launch(const struct dwt_spec* spec,
     const size_t parts = spec->type == CUFILTER_DWT_C64 ? 2 : 1;
     const bool wide = spec->type == CUFILTER_DWT_F64;
     const struct dwt_stationary_pass p = *pass;
-    if (!prepared[inverse].count(spec))
-        model_cuda::fault("a launch's kernel has not been prepared");
+    prepared[inverse].expect(spec);
     const cudaError_t error = model_cuda::queue(stream, "stationary launch", [=] {
         if (wide)
             (inverse ? inverse_pass<double>
@@ -153,12 +140,12 @@ extern "C" {
 
 enum cufilter_status dwt_stationary_forward_prepare(const struct dwt_spec* spec)
 {
-    return prepare(spec, false);
+    return prepared[false].add(spec, spec->device);
 }
 
 enum cufilter_status dwt_stationary_inverse_prepare(const struct dwt_spec* spec)
 {
-    return prepare(spec, true);
+    return prepared[true].add(spec, spec->device);
 }
 
 enum cufilter_status dwt_stationary_forward_launch(const struct dwt_spec* spec,

@@ -5,6 +5,7 @@
 
 #include <cufilter/dwt.h>
 
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstring>
@@ -43,6 +44,30 @@ std::vector<T> noise(std::mt19937& rng, size_t n)
     for (T& v : x)
         draw(rng, v);
     return x;
+}
+
+/* Reals in [-1, 1). */
+template <typename R>
+std::vector<R> uniform_noise(std::mt19937& rng, size_t n)
+{
+    std::uniform_real_distribution<R> uniform(-1, 1);
+    std::vector<R> x(n);
+    for (R& v : x)
+        v = uniform(rng);
+    return x;
+}
+
+/* The largest difference; NaN stays. */
+template <typename T>
+double farthest(const std::vector<T>& x, const std::vector<T>& y)
+{
+    double worst = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+        const double e = std::fabs(double(x[i]) - double(y[i]));
+        if (e > worst || std::isnan(e))
+            worst = e;
+    }
+    return worst;
 }
 
 /* dmey's filters miss perfect reconstruction by DMEY_MISS of the rms, each level. */

@@ -4,6 +4,7 @@
 
 #include "runner.h"
 
+#include "../../cuda/core/core.h"
 #include <cufilter/device.h>
 
 #include <algorithm>
@@ -257,6 +258,22 @@ model_cuda::pace pace_of(uint64_t seed)
 }
 
 } // namespace
+
+enum cufilter_status prepared_kernels::add(const void* spec, int device)
+{
+    int current;
+    CUFILTER_TRY_CUDA(cudaGetDevice(&current));
+    if (current != device)
+        model_cuda::fault("a kernel is prepared for another device");
+    d_specs.insert(spec);
+    return CUFILTER_OK;
+}
+
+void prepared_kernels::expect(const void* spec) const
+{
+    if (!d_specs.count(spec))
+        model_cuda::fault("a launch's kernel has not been prepared");
+}
 
 void for_seeds(uint64_t first, size_t n, const std::function<void(uint64_t seed)>& body)
 {

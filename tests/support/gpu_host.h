@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,20 @@ private:
     char* d_base = nullptr; // host memory
     void* d_origin = nullptr;
     void* d_given = nullptr;
+};
+
+// Kernels of one kind that may have all shared memory from the moment on when an engine
+// is made, each for the device of its specification.
+class prepared_kernels
+{
+public:
+    // In a prepare function's place.
+    enum cufilter_status add(const void* spec, int device);
+    // At a launch.
+    void expect(const void* spec) const;
+
+private:
+    std::set<const void*> d_specs;
 };
 
 // Runs `body` for seeds [first, first + n) in turn and fails the test, naming the seed,
